@@ -14,5 +14,5 @@
 pub mod diagnostic;
 pub mod isa;
 pub mod source;
-pub mod syntax;
+// pub mod syntax;
 pub mod types;
