@@ -302,6 +302,22 @@ fn split_outside(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
+/// Splits `text` at the first `separator` outside of any brackets.
+fn split_outside_once<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
+    let mut depth = 0i32;
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ if depth == 0 && text[i..].starts_with(separator) => {
+                return Some((&text[..i], &text[i + separator.len()..]));
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// `word(gate)` → word, gate.
 fn with_gate<'a>(grammar: &mut Grammar, text: &'a str) -> Result<(&'a str, usize)> {
     let text = text.trim();
@@ -574,11 +590,11 @@ impl OperandParser<'_> {
     }
 
     fn operand(&mut self, text: &str) -> Result<Operand> {
-        let (text, should) = match text.split_once(" should ") {
+        let (text, should) = match split_outside_once(text, " should ") {
             Some((head, range)) => (head.trim(), self.range(range)?),
             None => (text, "None".into()),
         };
-        let (text, range) = match text.split_once(" in ") {
+        let (text, range) = match split_outside_once(text, " in ") {
             Some((head, range)) => (head.trim(), self.range(range)?),
             None => (text, "None".into()),
         };
