@@ -5,17 +5,19 @@ use std::fmt::Write;
 
 type Result<T> = std::result::Result<T, String>;
 
+/// Read before the others, which refer to their words.
+const FIRST: [&str; 2] = ["targets.isa", "common.isa"];
+
 /// Compiles the files (name, text) to the text of `table.rs`; errors read `file:line: what`.
 pub fn compile(files: &[(String, String)]) -> Result<String> {
     let mut grammar = Grammar::default();
-    // Targets and common words come first: the other files refer to them.
-    for first in ["targets.isa", "common.isa"] {
+    for first in FIRST {
         for (name, text) in files.iter().filter(|(name, _)| name == first) {
             read_file(&mut grammar, name, text)?;
         }
     }
     for (name, text) in files {
-        if name != "targets.isa" && name != "common.isa" {
+        if !FIRST.contains(&name.as_str()) {
             read_file(&mut grammar, name, text)?;
         }
     }
@@ -33,6 +35,7 @@ struct Grammar {
     repeatable: Vec<String>,
     carriers: HashMap<String, String>,
     opaque: BTreeSet<String>,
+    specials: BTreeMap<String, (&'static str, u8, usize)>,
     ops: Vec<Op>,
     mods: BTreeSet<String>,
     args: BTreeSet<String>,
@@ -55,6 +58,7 @@ struct Op {
     text: String,
     family: String,
     open: bool,
+    hints: Vec<(String, String)>,
     rows: Vec<Row>,
 }
 
@@ -139,6 +143,10 @@ fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
         }
         if line == "open" {
             grammar.ops.last_mut().expect("checked").open = true;
+        } else if word == "hint" {
+            let (about, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            let hint = (about.trim_start_matches('-').to_string(), text.trim().to_string());
+            grammar.ops.last_mut().expect("checked").hints.push(hint);
         } else if let Some(name) = line.strip_prefix(':') {
             variant = name.to_string();
         } else if is_slot_line(line) {
@@ -203,6 +211,7 @@ fn op_header(rest: &str, family: &str) -> Result<Op> {
         text: text.trim().into(),
         family: family.into(),
         open: false,
+        hints: Vec::new(),
         rows: Vec::new(),
     })
 }
@@ -243,10 +252,34 @@ fn header_line(grammar: &mut Grammar, word: &str, rest: &str) -> Result<()> {
             grammar.carriers.insert(modifier.to_string(), ty.to_string());
             grammar.mods.insert(modifier.to_string());
         }
+        ("special", [name, ty, more @ ..]) => {
+            let at = more.iter().position(|w| *w == "@").ok_or("a special register needs `@ GATE`")?;
+            let vector = match &more[..at] {
+                [] => 1,
+                [x] => x.strip_prefix('x').and_then(|n| n.parse().ok()).ok_or("expected xN")?,
+                _ => return Err("expected `special NAME TYPE [xN] @ GATE`".into()),
+            };
+            let gate = gate(grammar, &more[at + 1..].join(" "))?;
+            let ty = type_variant(ty)?;
+            for name in numbered(name)? {
+                grammar.specials.insert(name, (ty, vector, gate));
+            }
+        }
         ("opaque", words) => grammar.opaque.extend(words.iter().map(|w| w.to_string())),
         _ => return Err(format!("`{word}` is not understood here")),
     }
     Ok(())
+}
+
+/// `%pm0..7_64` → `%pm0_64` … `%pm7_64`
+fn numbered(name: &str) -> Result<Vec<String>> {
+    let Some((head, tail)) = name.split_once("..") else { return Ok(vec![name.to_string()]) };
+    let base = head.trim_end_matches(|c: char| c.is_ascii_digit());
+    let end = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+    match (head[base.len()..].parse::<u32>(), tail[..end].parse::<u32>()) {
+        (Ok(low), Ok(high)) => Ok((low..=high).map(|n| format!("{base}{n}{}", &tail[end..])).collect()),
+        _ => Err(format!("`{name}` is not a range of names")),
+    }
 }
 
 /// Splits `text` at `separator` outside of any brackets.
@@ -267,6 +300,22 @@ fn split_outside(text: &str, separator: char) -> Vec<&str> {
     }
     parts.push(&text[start..]);
     parts
+}
+
+/// Splits `text` at the first `separator` outside of any brackets.
+fn split_outside_once<'a>(text: &'a str, separator: &str) -> Option<(&'a str, &'a str)> {
+    let mut depth = 0i32;
+    for (i, c) in text.char_indices() {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ if depth == 0 && text[i..].starts_with(separator) => {
+                return Some((&text[..i], &text[i + separator.len()..]));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// `word(gate)` → word, gate.
@@ -398,7 +447,7 @@ fn row_line(
 ) -> Result<Row> {
     let (body, tail) = line.rsplit_once(" @ ").ok_or("a row ends in ` @ GATE`")?;
     let (tail, undocumented) = match tail.trim().strip_suffix("undocumented") {
-        Some(rest) => (rest.trim(), true),
+        Some(rest) => (rest.trim().trim_end_matches(';').trim(), true),
         None => (tail.trim(), false),
     };
     let row_gate = gate(grammar, tail)?;
@@ -541,11 +590,11 @@ impl OperandParser<'_> {
     }
 
     fn operand(&mut self, text: &str) -> Result<Operand> {
-        let (text, should) = match text.split_once(" should ") {
+        let (text, should) = match split_outside_once(text, " should ") {
             Some((head, range)) => (head.trim(), self.range(range)?),
             None => (text, "None".into()),
         };
-        let (text, range) = match text.split_once(" in ") {
+        let (text, range) = match split_outside_once(text, " in ") {
             Some((head, range)) => (head.trim(), self.range(range)?),
             None => (text, "None".into()),
         };
@@ -663,7 +712,11 @@ impl OperandParser<'_> {
         let ty = match text.strip_suffix("*2") {
             Some(slot) => format!("TypeSpec::Double({})", self.slot(slot)?),
             None if text.starts_with('.') => format!("TypeSpec::Slot({})", self.slot(text)?),
-            None => format!("TypeSpec::Fixed(Type::{})", type_variant(text)?),
+            None => {
+                let carried = self.grammar.carriers.get(&format!(".{text}"));
+                let ty = type_variant(carried.map_or(text, |carrier| &carrier[1..]))?;
+                format!("TypeSpec::Fixed(Type::{ty})")
+            }
         };
         Ok(format!(
             "Value {{ ty: {ty}, wider: {wider}, constants: Constants::{constants}, sink: {sink}, \
@@ -840,6 +893,11 @@ fn emit(grammar: &mut Grammar) -> String {
     }
     put!("];\n/// First words of instructions that the table does not describe.");
     put!("pub static OPAQUE: &[&str] = &{:?};", Vec::from_iter(&grammar.opaque));
+    put!("/// Special registers, sorted by name.\npub static SPECIALS: &[Special] = &[");
+    for (name, (ty, vector, gate)) in &grammar.specials {
+        put!("Special {{ name: {name:?}, ty: Type::{ty}, vector: {vector}, gate: GateId({gate}) }},");
+    }
+    put!("];");
     put!("/// Modifiers that ptxas takes twice.\npub static REPEATABLE: &[Mod] = &[");
     for text in &grammar.repeatable {
         grammar.mods.insert(text.clone());
@@ -865,8 +923,8 @@ fn emit(grammar: &mut Grammar) -> String {
     grammar.ops.sort_by(|a, b| a.name.cmp(&b.name));
     for op in &grammar.ops {
         put!(
-            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, rows: &[",
-            op.name, op.section, op.text, op.open, op.family
+            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, hints: &{:?}, rows: &[",
+            op.name, op.section, op.text, op.open, op.family, op.hints
         );
         for row in &op.rows {
             emit_row(&mut out, row);

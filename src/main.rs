@@ -1,1 +1,5 @@
-fn main() {}
+//! The `mbar` binary.
+
+fn main() -> std::process::ExitCode {
+    mbar::cli::main()
+}

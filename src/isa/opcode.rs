@@ -259,10 +259,12 @@ fn of_class(slot: &Slot, class: u8) -> bool {
     slot.alternatives.iter().any(|a| a.modifier.class() == class)
 }
 
-/// Opcode names that are like `words`, best first, at most three.
+/// Opcode names that are like `words`, best first, at most three: of the same first word where there
+/// is such an instruction.
 fn suggest_op(words: &[&str]) -> Vec<&'static str> {
+    let first_known = OPS.iter().any(|op| op.words().next() == Some(words[0]));
     let mut scored: Vec<(usize, &'static str)> = Vec::new();
-    for op in OPS {
+    for op in OPS.iter().filter(|op| !first_known || op.words().next() == Some(words[0])) {
         let count = op.words().count().min(words.len());
         let given: String = words[..count].concat();
         let distance = edit_distance(&given, op.name);
@@ -270,14 +272,12 @@ fn suggest_op(words: &[&str]) -> Vec<&'static str> {
             scored.push((distance, op.name));
         }
     }
-    for &name in OPAQUE {
-        let distance = edit_distance(words[0], name);
-        if distance <= name.len() / 4 {
-            scored.push((distance, name));
-        }
+    if !first_known {
+        let opaque = OPAQUE.iter().map(|&name| (edit_distance(words[0], name), name));
+        scored.extend(opaque.filter(|(distance, name)| *distance <= name.len() / 4));
     }
-    scored.sort();
-    scored.dedup_by_key(|(_, name)| *name);
+    // Of equally near names the longest says most.
+    scored.sort_by_key(|(distance, name)| (*distance, std::cmp::Reverse(name.len()), *name));
     scored.into_iter().take(3).map(|(_, name)| name).collect()
 }
 

@@ -26,11 +26,13 @@ pub enum Actual {
         vector: u8,
     },
     /// An integer constant.
-    Int(i128),
+    Int,
     /// A floating-point constant.
     Float,
     /// A variable's name, perhaps with an offset: its address.
     Variable(Space),
+    /// An element of an array: `s[2]`.
+    Element(Space),
     /// A label.
     Label,
     /// A function.
@@ -171,6 +173,9 @@ impl Fit<'_> {
             (Shape::Pair(a, _, true), _) => self.operand(a, given),
             (Shape::Pair(_, _, false), _) => Err(whole(Reason::NoSecond)),
             (Shape::Address(spec), Actual::Address(base)) => self.address(spec, base).map_err(whole),
+            (Shape::Address(spec), Actual::Element(space)) if !spec.mbar => {
+                self.address(spec, Base::Variable(space)).map_err(whole)
+            }
             (Shape::Compound(spec, parts), Actual::Compound(base, first, count)) => {
                 self.address(spec, base).map_err(whole)?;
                 if parts.len() != count as usize {
@@ -228,10 +233,10 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int(_) | Actual::Float if access != Access::Read || value.constants == Constants::Never => {
+            Actual::Int | Actual::Float if access != Access::Read || value.constants == Constants::Never => {
                 Err(Reason::NeedsRegister)
             }
-            Actual::Int(_) => match ty.class() {
+            Actual::Int => match ty.class() {
                 TypeClass::Float | TypeClass::Opaque => Err(Reason::Type(ty)),
                 _ => Ok(()),
             },
@@ -240,7 +245,7 @@ impl Fit<'_> {
                 TypeClass::Bits if ty.bits() >= 32 => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Variable(_) | Actual::Function | Actual::Label if value.symbol => Ok(()),
+            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => Ok(()),
             _ => Err(Reason::Type(ty)),
         }
     }

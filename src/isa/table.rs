@@ -90,6 +90,27 @@ impl GateId {
     }
 }
 
+/// A special register (PTX ISA §10).
+#[derive(Debug)]
+pub struct Special {
+    /// Its name with the percent sign.
+    pub name: &'static str,
+    /// The (element) type.
+    pub ty: Type,
+    /// Number of elements; 4 for `%tid`, whose `.w` exists.
+    pub vector: u8,
+    /// What it needs.
+    pub gate: GateId,
+}
+
+impl Special {
+    /// The special register called `name`: its index and itself.
+    pub fn from_name(name: &str) -> Option<(u16, &'static Special)> {
+        let found = SPECIALS.binary_search_by(|special| special.name.cmp(name)).ok()?;
+        Some((found as u16, &SPECIALS[found]))
+    }
+}
+
 /// An instruction: fixed opcode words, and the rows that describe what may follow.
 #[derive(Debug)]
 pub struct Op {
@@ -101,6 +122,9 @@ pub struct Op {
     pub text: &'static str,
     /// Not described completely: what no row matches is unknown, not wrong.
     pub open: bool,
+    /// What to say to someone who used a modifier that the instruction does not have (`.word`), or
+    /// whose target or version does not suffice (`""`): the modifier and the advice.
+    pub hints: &'static [(&'static str, &'static str)],
     /// Its rows.
     pub rows: &'static [Row],
     /// The grammar file that holds it, without ending.
@@ -108,6 +132,11 @@ pub struct Op {
 }
 
 impl Op {
+    /// The advice about `about`: a modifier, or `""` for the gate.
+    pub fn hint(&self, about: &str) -> Option<&'static str> {
+        self.hints.iter().find(|(word, _)| *word == about).map(|(_, text)| *text)
+    }
+
     /// The fixed words; those after the first with their dot.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         let name = self.name;

@@ -25,7 +25,8 @@ pub struct Module {
     pub operands: Vec<Operand>,
     /// Module-level items in order.
     pub items: Vec<Item>,
-    /// Every comment, in order, delimiters included.
+    /// Every comment, in order, delimiters included; also a preprocessor's line markers
+    /// (`# 1 "file"`), which may stand anywhere and mean nothing.
     pub comments: Vec<Span>,
 }
 
@@ -85,8 +86,6 @@ pub enum Item {
     Directive(Box<Directive>),
     /// `.section name { … }`
     Section(Section),
-    /// `# 1 "file"` or `#line`: a preprocessor's line marker, ignored.
-    LineMarker(Span),
     /// Text that could not be read; a diagnostic says why.
     Error(Span),
 }
@@ -388,11 +387,13 @@ pub enum OperandKind {
     Name {
         /// The name (without the component).
         name: Name,
-        /// The part after the dot: `.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a`.
+        /// The part after the dot: `.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a` …
         component: Option<Component>,
     },
     /// `!name`
     Not(Name),
+    /// `-name`, `-name.b0` (video instructions).
+    Negated(Box<Operand>),
     /// `_`
     Sink,
     /// A literal or constant expression.
@@ -425,7 +426,7 @@ pub enum OperandKind {
     Error,
 }
 
-/// A vector component.
+/// A vector component, or the part of a register that a video instruction selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Component {
     /// `.x` or `.r`
@@ -436,6 +437,25 @@ pub enum Component {
     Z,
     /// `.w` or `.a`
     W,
+    /// `.b0`: a byte of a register (video instructions).
+    B0,
+    /// `.b1`
+    B1,
+    /// `.b2`
+    B2,
+    /// `.b3`
+    B3,
+    /// `.h0`: a half of a register (video instructions).
+    H0,
+    /// `.h1`
+    H1,
+}
+
+impl Component {
+    /// A byte or half of a scalar register, as video instructions select it.
+    pub fn is_part(self) -> bool {
+        !matches!(self, Component::X | Component::Y | Component::Z | Component::W)
+    }
 }
 
 /// What stands in brackets.
