@@ -241,6 +241,8 @@ impl Fit<'_> {
                 Err(Reason::NeedsConstant)
             }
             Actual::Special { .. } if !value.special => Err(Reason::Special),
+            // Before PTX 2.0 `%tid` and its like had 16 bits; code of that time still assembles.
+            Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
             Actual::Register { ty: register, vector: 1 } | Actual::Special { ty: register, vector: 1 } => {
                 register_fits(ty, register, value.wider).then_some(()).ok_or(Reason::Type(ty))
             }
