@@ -25,7 +25,8 @@ pub struct Module {
     pub operands: Vec<Operand>,
     /// Module-level items in order.
     pub items: Vec<Item>,
-    /// Every comment, in order, delimiters included.
+    /// Every comment, in order, delimiters included; also a preprocessor's line markers
+    /// (`# 1 "file"`), which may stand anywhere and mean nothing.
     pub comments: Vec<Span>,
 }
 
@@ -85,8 +86,6 @@ pub enum Item {
     Directive(Box<Directive>),
     /// `.section name { … }`
     Section(Section),
-    /// `# 1 "file"` or `#line`: a preprocessor's line marker, ignored.
-    LineMarker(Span),
     /// Text that could not be read; a diagnostic says why.
     Error(Span),
 }
@@ -339,7 +338,9 @@ impl Opcode {
             if start >= bytes.len() {
                 return None;
             }
-            let end = (start + 1..bytes.len()).find(|&i| bytes[i] == b'.').unwrap_or(bytes.len());
+            let end = (start + 1..bytes.len())
+                .find(|&i| bytes[i] == b'.')
+                .unwrap_or(bytes.len());
             let word = &self.text[start..end];
             start = end;
             Some(word)
@@ -388,11 +389,13 @@ pub enum OperandKind {
     Name {
         /// The name (without the component).
         name: Name,
-        /// The part after the dot: `.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a`.
+        /// The part after the dot: `.x`, `.y`, `.z`, `.w`, `.r`, `.g`, `.b`, `.a` …
         component: Option<Component>,
     },
     /// `!name`
     Not(Name),
+    /// `-name`, `-name.b0` (video instructions).
+    Negated(Box<Operand>),
     /// `_`
     Sink,
     /// A literal or constant expression.
@@ -425,7 +428,7 @@ pub enum OperandKind {
     Error,
 }
 
-/// A vector component.
+/// A vector component, or the part of a register that a video instruction selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Component {
     /// `.x` or `.r`
@@ -436,6 +439,18 @@ pub enum Component {
     Z,
     /// `.w` or `.a`
     W,
+    /// `.b0`: a byte of a register (video instructions).
+    B0,
+    /// `.b1`
+    B1,
+    /// `.b2`
+    B2,
+    /// `.b3`
+    B3,
+    /// `.h0`: a half of a register (video instructions).
+    H0,
+    /// `.h1`
+    H1,
 }
 
 /// What stands in brackets.
@@ -489,8 +504,14 @@ impl ConstValue {
     /// The value of an integer, as a mathematical number.
     pub fn int(self) -> Option<i128> {
         match self {
-            ConstValue::Int { bits, unsigned: true } => Some(bits.into()),
-            ConstValue::Int { bits, unsigned: false } => Some((bits as i64).into()),
+            ConstValue::Int {
+                bits,
+                unsigned: true,
+            } => Some(bits.into()),
+            ConstValue::Int {
+                bits,
+                unsigned: false,
+            } => Some((bits as i64).into()),
             ConstValue::F32(_) | ConstValue::F64(_) => None,
         }
     }

@@ -1,0 +1,85 @@
+//! The text of a module and its tree, in both directions.
+//!
+//! [`parse`] never fails: what it cannot read it reports, marks in the tree and steps over, so that
+//! one run shows every error of a file. [`print`](print::print) lays a tree out cleanly.
+//!
+//! The lexer makes tokens of the bytes; [nom](nom) parsers over the slice of tokens read what stands
+//! in a statement; hand-written loops read the lists of statements and items, because only they
+//! know how to go on after an error. nom's types stay in here.
+
+pub mod ast;
+mod complain;
+mod declaration;
+mod directive;
+mod expr;
+mod item;
+mod lexer;
+pub mod names;
+mod number;
+mod operand;
+mod parser;
+pub mod print;
+mod rules;
+mod statement;
+mod token;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::source::SourceFile;
+use ast::{Module, Opcode};
+use names::{Names, Symbol};
+
+pub use rules::{BAD_LITERAL, RULES, SYNTAX_ERROR, UNBALANCED_BRACES};
+
+/// A file's tree, and what is wrong with its text.
+#[derive(Debug)]
+pub struct Parsed {
+    /// The tree, with error nodes where text could not be read.
+    pub module: Module,
+    /// What was wrong, in the order of the text.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads a file.
+pub fn parse(source: Arc<SourceFile>) -> Parsed {
+    let lexed = lexer::lex(source.text());
+    let context = token::Context::new(source.text(), lexed.diagnostics);
+    let mut parser = parser::Parser {
+        context: &context,
+        tokens: &lexed.tokens,
+        at: 0,
+        names: lexed.names,
+        opcodes: Names::default(),
+        operands: Vec::with_capacity(lexed.tokens.len() / 5),
+    };
+    let items = parser.module();
+    let parser::Parser {
+        names,
+        opcodes,
+        mut operands,
+        ..
+    } = parser;
+    operands.shrink_to_fit();
+    let diagnostics = context.into_diagnostics();
+    let opcodes = (0..opcodes.len() as u32)
+        .map(|index| Opcode {
+            text: opcodes.text(Symbol(index)).to_string(),
+        })
+        .collect();
+    let comments = lexed.comments;
+    Parsed {
+        module: Module {
+            source,
+            names,
+            opcodes,
+            operands,
+            items,
+            comments,
+        },
+        diagnostics,
+    }
+}
