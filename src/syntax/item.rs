@@ -91,11 +91,15 @@ impl Parser<'_> {
     /// Skips a broken item: through its `;`, or up to the line where the next one begins.
     fn skip_item(&mut self) -> Span {
         let start = self.bump().start;
+        let mut braces = 0u32;
         loop {
             match self.kind() {
-                Kind::Eof | Kind::RBrace => break,
+                Kind::Eof => break,
                 Kind::Word if self.on_new_line(0) && self.item_begins() => break,
-                Kind::Semi => {
+                Kind::LBrace => braces += 1,
+                Kind::RBrace if braces == 0 => break,
+                Kind::RBrace => braces -= 1,
+                Kind::Semi if braces == 0 => {
                     self.bump();
                     break;
                 }
@@ -252,7 +256,7 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                Kind::Word if self.body_begins() => return Some(()),
+                Kind::Word if self.header_ended() => return Some(()),
                 Kind::Word => self.header_directive(function)?,
                 Kind::Semi if self.kind_at(1) == Kind::LBrace || self.directive_follows() => {
                     let span = self.peek().span();
@@ -280,6 +284,11 @@ impl Parser<'_> {
                 | ".blocksareclusters"
                 | ".minperctamemory"
         )
+    }
+
+    /// Whether the word here belongs to no header, so that a `{` or `;` is missing.
+    fn header_ended(&self) -> bool {
+        self.item_begins() || self.body_begins() || declaration::begins(self.text())
     }
 
     /// Whether the word here belongs into a body, so that its `{` is missing.
@@ -397,7 +406,7 @@ impl Parser<'_> {
                 break;
             }
             if is_plain {
-                self.section_line()?;
+                self.section_line();
             } else {
                 self.bump();
             }
@@ -413,28 +422,29 @@ impl Parser<'_> {
         })
     }
 
-    /// `label:` or `.b32 item, item`
-    fn section_line(&mut self) -> Option<()> {
-        match self.kind() {
+    /// `label:` or `.b32 item, item`; after an error, everything up to the section's `}`.
+    fn section_line(&mut self) {
+        let good = match self.kind() {
             Kind::Ident if self.kind_at(1) == Kind::Colon => {
                 self.bump();
                 self.bump();
+                true
             }
             Kind::Word if matches!(self.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
                 self.bump();
-                self.run(section_items)?;
+                self.run(section_items).is_some()
             }
             _ => {
                 complain::unexpected(
                     self.input(),
                     "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`",
                 );
-                while !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
-                    self.bump();
-                }
+                false
             }
+        };
+        while !good && !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
+            self.bump();
         }
-        Some(())
     }
 }
 

@@ -182,11 +182,9 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(text: &'a str, diagnostics: Vec<Diagnostic>) -> Self {
-        let count = Cell::new(diagnostics.len() as u32);
         Context {
             text,
             diagnostics: RefCell::new(diagnostics),
-            count,
         }
     }
 
