@@ -182,7 +182,8 @@ impl<'a> Parser<'a> {
     fn declaration_or_directive(&mut self, statements: &mut Statements) {
         let start = self.peek().start;
         let text = self.text();
-        if declaration::begins(text) {
+        // Compiled code has a `.loc` in every other line.
+        if text != ".loc" && declaration::begins(text) {
             let input = self.input();
             let variable = self.run(declaration::variable);
             if let Some(linkage) = variable.as_ref().and_then(|variable| variable.linkage) {
