@@ -11,8 +11,12 @@
 
 #![warn(missing_docs)]
 
+pub mod check;
+pub mod cli;
 pub mod diagnostic;
 pub mod isa;
 pub mod source;
+pub mod program;
+pub mod report;
 pub mod syntax;
 pub mod types;

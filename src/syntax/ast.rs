@@ -453,6 +453,16 @@ pub enum Component {
     H1,
 }
 
+impl Component {
+    /// A byte or half of a scalar register, as video instructions select it.
+    pub fn is_part(self) -> bool {
+        !matches!(
+            self,
+            Component::X | Component::Y | Component::Z | Component::W
+        )
+    }
+}
+
 /// What stands in brackets.
 #[derive(Clone, Copy, Debug)]
 pub struct Address {

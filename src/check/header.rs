@@ -1,0 +1,262 @@
+//! `.version`, `.target` and `.address_size`: present, in order, known, and fitting each other and
+//! the toolkit.
+
+use super::{Settings, gate, text};
+use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::opcode::nearest;
+use crate::isa::table::{TARGETS, VERSIONS};
+use crate::isa::target::Toolkit;
+use crate::isa::{TargetId, Version};
+use crate::program::Program;
+use crate::source::Span;
+use crate::syntax::ast::{Item, TargetDirective, VersionDirective};
+
+/// The rules of this file.
+pub const RULES: &[&Rule] =
+    &[&HEADER_ORDER, &UNKNOWN_VERSION, &UNKNOWN_TARGET, &TARGET_BEYOND_VERSION, &TOOLKIT_TOO_OLD, &ADDRESS_SIZE];
+
+static HEADER_ORDER: Rule = Rule {
+    name: "header-order",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "`.version`, `.target` and `.address_size` missing, repeated or out of order",
+    page: include_str!("header-order.md"),
+};
+
+static UNKNOWN_VERSION: Rule = Rule {
+    name: "unknown-version",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a `.version` that is no PTX ISA version",
+    page: include_str!("unknown-version.md"),
+};
+
+static UNKNOWN_TARGET: Rule = Rule {
+    name: "unknown-target",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a `.target` that does not exist",
+    page: include_str!("unknown-target.md"),
+};
+
+static TARGET_BEYOND_VERSION: Rule = Rule {
+    name: "target-beyond-version",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a `.target` that the file's PTX version does not know yet",
+    page: include_str!("target-beyond-version.md"),
+};
+
+static TOOLKIT_TOO_OLD: Rule = Rule {
+    name: "toolkit-too-old",
+    severity: Severity::Error,
+    ptxas: Ptxas::Accepts,
+    summary: "a `.version` that the toolkit named with `--cuda` does not take",
+    page: include_str!("toolkit-too-old.md"),
+};
+
+static ADDRESS_SIZE: Rule = Rule {
+    name: "address-size",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "an `.address_size` other than 32 or 64",
+    page: include_str!("address-size.md"),
+};
+
+/// Runs the rules.
+pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
+    order(program, out);
+    for item in &program.module.items {
+        match item {
+            Item::Version(directive) => version(program, settings, directive, out),
+            Item::Target(directive) => target(program, settings, directive, out),
+            Item::AddressSize(directive) => {
+                let size = directive.size.value.int();
+                if !matches!(size, Some(32 | 64)) {
+                    let found = program.module.text(directive.size.span);
+                    let message = format!("`.address_size {found}`: addresses have 32 or 64 bits");
+                    out.push(
+                        Diagnostic::new(&ADDRESS_SIZE, directive.size.span, message)
+                            .help("write `.address_size 64`"),
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The order `.version`, `.target`, `.address_size`, each once (several `.target` are taken).
+fn order(program: &Program, out: &mut Vec<Diagnostic>) {
+    let module = &program.module;
+    let end_of_start = |span: Span| Span::new(span.start, span.start.saturating_add(1));
+    let mut items = module.items.iter();
+    let mut seen = (false, false, false);
+    let first = items.clone().next();
+    if first.is_none() {
+        let message = "the file holds no PTX: it must begin with `.version`";
+        out.push(Diagnostic::new(&HEADER_ORDER, Span::empty(0), message));
+        return;
+    }
+    for item in items.by_ref() {
+        let span = item_span(item);
+        let (missing, what) = match item {
+            Item::Error(_) if !seen.0 => return,
+            _ if !seen.0 && !matches!(item, Item::Version(_)) => (true, ".version"),
+            Item::Version(_) | Item::Error(_) => (false, ""),
+            _ if !seen.1 && !matches!(item, Item::Target(_)) => (true, ".target"),
+            _ => (false, ""),
+        };
+        if missing {
+            let (message, help) = match what {
+                ".version" => (
+                    "a PTX file begins with `.version`",
+                    format!("write `.version {}` first", Version::newest()),
+                ),
+                _ => (
+                    "`.target` must follow `.version`",
+                    "write `.target sm_90` (or another target) after `.version`".to_string(),
+                ),
+            };
+            out.push(
+                Diagnostic::new(&HEADER_ORDER, end_of_start(span), message)
+                    .label(format!("`{what}` is missing before this"))
+                    .help(help),
+            );
+            return;
+        }
+        match item {
+            Item::Version(directive) if seen.0 => repeated(directive.span, ".version", out),
+            Item::Version(_) => seen.0 = true,
+            Item::Target(_) => seen.1 = true,
+            Item::AddressSize(directive) if seen.2 => repeated(directive.span, ".address_size", out),
+            Item::AddressSize(_) => seen.2 = true,
+            _ => {}
+        }
+    }
+    if !seen.1 && seen.0 {
+        let end = module.source.text().trim_end().len() as u32;
+        out.push(
+            Diagnostic::new(&HEADER_ORDER, Span::empty(end), "the file has no `.target`")
+                .help("write `.target sm_90` (or another target) after `.version`"),
+        );
+    }
+}
+
+fn repeated(span: Span, what: &str, out: &mut Vec<Diagnostic>) {
+    out.push(
+        Diagnostic::new(&HEADER_ORDER, span, format!("a second `{what}`"))
+            .label("not allowed")
+            .fix(Applicability::Safe, format!("remove the second `{what}`"), span, ""),
+    );
+}
+
+fn item_span(item: &Item) -> Span {
+    match item {
+        Item::Version(directive) => directive.span,
+        Item::Target(directive) => directive.span,
+        Item::AddressSize(directive) => directive.span,
+        Item::Variable(variable) => variable.span,
+        Item::Function(function) => function.span,
+        Item::Directive(directive) => directive.span,
+        Item::Section(section) => section.span,
+        Item::Error(span) => *span,
+    }
+}
+
+fn version(program: &Program, settings: &Settings, directive: &VersionDirective, out: &mut Vec<Diagnostic>) {
+    let span = directive.number;
+    let spelled = program.module.text(span);
+    let given = directive
+        .version
+        .and_then(|(major, minor)| Some(Version::new(major.try_into().ok()?, minor.try_into().ok()?)));
+    let Some(given) = given.filter(|version| version.exists()) else {
+        if directive.version.is_none() {
+            return;
+        }
+        let newest = Version::newest();
+        let mut diagnostic =
+            Diagnostic::new(&UNKNOWN_VERSION, span, format!("there is no PTX version {spelled}"))
+                .note(format!("the newest one is {newest}"));
+        let known: Vec<String> = VERSIONS.iter().map(Version::to_string).collect();
+        if let Some(near) = nearest(spelled, known.iter().map(String::as_str)) {
+            diagnostic = diagnostic.help(format!("did you mean `.version {near}`?"));
+        }
+        out.push(diagnostic);
+        return;
+    };
+    let effective = settings.options.version.unwrap_or(given);
+    let Some(toolkit) = settings.toolkit.filter(|toolkit| toolkit.ptx < effective) else { return };
+    let needed = Toolkit::first_with(effective).map_or("a later one", |t| t.name);
+    let message = format!(
+        "`.version {effective}` needs CUDA {needed} or newer; CUDA {} takes PTX up to {}",
+        toolkit.name, toolkit.ptx
+    );
+    let needs = gate::requirements(program);
+    let mut diagnostic =
+        Diagnostic::new(&TOOLKIT_TOO_OLD, span, message).label(format!("needs CUDA {needed}"));
+    let least = needs.version.max(program.header.target.map_or(Version::NONE, TargetId::since));
+    diagnostic = diagnostic.note(gate::describe_requirements(needs));
+    if least <= toolkit.ptx {
+        let title = format!("write `.version {least}`");
+        diagnostic = diagnostic.fix(Applicability::Safe, title, span, least.to_string());
+    }
+    out.push(diagnostic);
+}
+
+fn target(program: &Program, settings: &Settings, directive: &TargetDirective, out: &mut Vec<Diagnostic>) {
+    /// Words of `.target` that are no targets.
+    const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+    for word in &directive.words {
+        let spelled = program.module.name(word.symbol);
+        let Some(target) = TargetId::from_name(spelled) else {
+            if OPTIONS.contains(&spelled) {
+                option(program, word.span, spelled, out);
+                continue;
+            }
+            let mut diagnostic =
+                Diagnostic::new(&UNKNOWN_TARGET, word.span, format!("there is no target `{spelled}`"));
+            if let Some(near) = nearest(spelled, TARGETS.iter().map(|t| t.name)) {
+                let title = format!("write `{near}`");
+                diagnostic = diagnostic.fix(Applicability::Unsafe, title, word.span, near);
+            }
+            out.push(diagnostic);
+            continue;
+        };
+        let target = settings.options.target.unwrap_or(target);
+        let Some(version) = program.header.version.filter(|v| v.exists() && *v < target.since()) else {
+            continue;
+        };
+        let message = format!(
+            "target `{}` needs PTX {} (this file: {version})",
+            target.name(),
+            target.since()
+        );
+        let mut diagnostic = Diagnostic::new(&TARGET_BEYOND_VERSION, word.span, message)
+            .note(gate::describe_requirements(gate::requirements(program)));
+        if let Some(span) = program.header.version_span {
+            diagnostic = diagnostic.also(span, "the version");
+            let title = format!("write `.version {}`", target.since());
+            diagnostic = diagnostic.fix(Applicability::Safe, title, span, target.since().to_string());
+        }
+        out.push(diagnostic);
+    }
+}
+
+/// Options that are refused on every target that is still supported, or without what they need.
+fn option(program: &Program, span: Span, word: &str, out: &mut Vec<Diagnostic>) {
+    let has_debug_data = program.module.items.iter().any(|item| matches!(item, Item::Section(_)));
+    let needs = match word {
+        "map_f64_to_f32" if program.header.target.is_some_and(|t| t >= TargetId::from_name("sm_13").unwrap_or(t)) => {
+            "`map_f64_to_f32` is only for targets below sm_13"
+        }
+        "debug" if !has_debug_data => "`.target debug` needs debug information: a `.section .debug_…`",
+        _ => return,
+    };
+    let others = text::one_of(&["texmode_unified", "texmode_independent"]);
+    out.push(
+        Diagnostic::new(&UNKNOWN_TARGET, span, needs)
+            .label("not possible here")
+            .help(format!("leave it out (of the options, {others} may stay)")),
+    );
+}

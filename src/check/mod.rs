@@ -1,0 +1,91 @@
+//! The rules. Each stands in a file of its own with a page that is documentation, `mbar explain` and
+//! test at once.
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::isa::target::Toolkit;
+use crate::program::{Options, Program};
+use crate::source::SourceFile;
+use crate::syntax;
+
+mod address;
+mod allow;
+mod gate;
+mod header;
+mod instruction;
+mod names;
+mod text;
+mod value;
+
+pub use gate::{describe_requirements, requirements};
+
+/// What the user asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// In place of what the file says of itself.
+    pub options: Options,
+    /// The CUDA release that the file is meant for.
+    pub toolkit: Option<Toolkit>,
+    /// Say what is not checked.
+    pub verbose: bool,
+}
+
+/// A file, checked.
+#[derive(Debug)]
+pub struct Checked {
+    /// The program as far as it was understood.
+    pub program: Program,
+    /// The findings, in order of their place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses and checks one file.
+pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
+    let parsed = syntax::parse(source);
+    let program = Program::new(parsed.module, settings.options);
+    let mut diagnostics = parsed.diagnostics;
+    program_rules(&program, settings, &mut diagnostics);
+    allow::apply(&program, &mut diagnostics);
+    diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
+    diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
+    Checked { program, diagnostics }
+}
+
+fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
+    header::check(program, settings, out);
+    names::check(program, out);
+    instruction::check(program, settings, out);
+    gate::check(program, out);
+    value::check(program, out);
+    address::check(program, out);
+}
+
+/// Every rule of the program, sorted by name.
+pub fn rules() -> Vec<&'static Rule> {
+    let mut rules: Vec<&'static Rule> = [
+        syntax::RULES,
+        header::RULES,
+        names::RULES,
+        instruction::RULES,
+        gate::RULES,
+        value::RULES,
+        address::RULES,
+        allow::RULES,
+    ]
+    .concat();
+    rules.sort_by_key(|rule| rule.name);
+    rules
+}
+
+/// The rule called `name`.
+pub fn rule(name: &str) -> Option<&'static Rule> {
+    rules().into_iter().find(|rule| rule.name == name)
+}
+
+impl Checked {
+    /// How many findings have `severity`.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|d| d.severity == severity).count()
+    }
+}

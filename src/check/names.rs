@@ -1,0 +1,162 @@
+//! Names: declared, once, before they are used, and of the right kind.
+
+use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::opcode::nearest;
+use crate::program::{Problem, ProblemKind, Program};
+use crate::syntax::names::Symbol;
+
+/// The rules of this file.
+pub const RULES: &[&Rule] =
+    &[&UNKNOWN_NAME, &DUPLICATE_NAME, &UNKNOWN_LABEL, &GUARD_TYPE, &NOT_A_VECTOR, &BAD_INITIALIZER];
+
+static UNKNOWN_NAME: Rule = Rule {
+    name: "unknown-name",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a register, variable or function that is not declared before its use",
+    page: include_str!("unknown-name.md"),
+};
+
+static DUPLICATE_NAME: Rule = Rule {
+    name: "duplicate-name",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a name, label or function that is declared twice in one scope",
+    page: include_str!("duplicate-name.md"),
+};
+
+static UNKNOWN_LABEL: Rule = Rule {
+    name: "unknown-label",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a branch to a label that is not there or not visible",
+    page: include_str!("unknown-label.md"),
+};
+
+static GUARD_TYPE: Rule = Rule {
+    name: "guard-type",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a guard `@r` whose register is no predicate",
+    page: include_str!("guard-type.md"),
+};
+
+static NOT_A_VECTOR: Rule = Rule {
+    name: "not-a-vector",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a component `.x` of a scalar register",
+    page: include_str!("not-a-vector.md"),
+};
+
+static BAD_INITIALIZER: Rule = Rule {
+    name: "bad-initializer",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "an initialiser where none can be, or with an address that is not constant",
+    page: include_str!("bad-initializer.md"),
+};
+
+/// Runs the rules.
+pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
+    out.extend(program.problems.iter().map(|problem| explain(program, problem)));
+}
+
+fn explain(program: &Program, problem: &Problem) -> Diagnostic {
+    let name = program.module.name(problem.symbol);
+    let span = problem.span;
+    match &problem.kind {
+        ProblemKind::UnknownName => {
+            let diagnostic = Diagnostic::new(&UNKNOWN_NAME, span, format!("`{name}` is not declared"))
+                .label("not declared");
+            suggest(program, problem.symbol, diagnostic)
+        }
+        ProblemKind::DeclaredLater(declaration) => {
+            let message = format!("`{name}` is used before its declaration");
+            Diagnostic::new(&UNKNOWN_NAME, span, message)
+                .label("used here")
+                .also(*declaration, "declared only here")
+                .help("move the declaration before the first use")
+        }
+        ProblemKind::OutsideGroup(declaration, count) => {
+            let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
+            let message = format!("`{name}` is not declared: `{base}<{count}>` ends at `{base}{}`", count.saturating_sub(1));
+            let number: Option<u32> = name[base.len()..].parse().ok();
+            let diagnostic =
+                Diagnostic::new(&UNKNOWN_NAME, span, message).also(*declaration, "declared here");
+            match number {
+                Some(number) => diagnostic.help(format!("declare `{base}<{}>`", number.saturating_add(1))),
+                None => diagnostic,
+            }
+        }
+        ProblemKind::Duplicate(first) => {
+            Diagnostic::new(&DUPLICATE_NAME, span, format!("`{name}` is declared twice in one scope"))
+                .label("again here")
+                .also(*first, "first here")
+                .help("rename one, or put it into a `{ }` scope of its own")
+        }
+        ProblemKind::DuplicateLabel(first) => {
+            Diagnostic::new(&DUPLICATE_NAME, span, format!("label `{name}` stands twice in one scope"))
+                .label("again here")
+                .also(*first, "first here")
+                .help("rename one; inside its own `{ }` a label may have the same name as another outside")
+        }
+        ProblemKind::DuplicateFunction(first) => {
+            Diagnostic::new(&DUPLICATE_NAME, span, format!("function `{name}` is defined twice"))
+                .label("again here")
+                .also(*first, "first here")
+        }
+        ProblemKind::UnknownLabel(elsewhere) => {
+            let message = match elsewhere {
+                Some(_) => format!("label `{name}` cannot be reached from here"),
+                None => format!("there is no label `{name}` in this function"),
+            };
+            let diagnostic = Diagnostic::new(&UNKNOWN_LABEL, span, message);
+            match elsewhere {
+                Some(place) => diagnostic
+                    .also(*place, "it stands inside another `{ }` scope")
+                    .note("a branch reaches labels of its own scope and of the scopes around it, not of inner ones"),
+                None => suggest(program, problem.symbol, diagnostic),
+            }
+        }
+        ProblemKind::GuardType(ty) => {
+            let message = format!("the guard `{name}` is `{ty}`, not a predicate");
+            Diagnostic::new(&GUARD_TYPE, span, message)
+                .label("must be a `.pred` register")
+                .help(format!("compare first: `setp.ne.{} p, {name}, 0;` and guard with `@p`", &ty.text()[1..]))
+        }
+        ProblemKind::NotAVector(ty) => {
+            let message = format!("`{name}` is a scalar `{ty}` register and has no components");
+            Diagnostic::new(&NOT_A_VECTOR, span, message)
+                .help(format!("declare it as a vector (`.reg .v2 {ty} {name};`), or leave the component out"))
+        }
+        ProblemKind::InitializerSpace => {
+            let message = format!("`{name}` cannot have an initialiser");
+            Diagnostic::new(&BAD_INITIALIZER, span, message)
+                .note("only `.global` and `.const` variables are initialised before the kernel runs (PTX ISA §5.4.4)")
+                .help("store the value at the start of the kernel")
+        }
+        ProblemKind::InitializerAddress => {
+            let message = format!("the address of `{name}` is not constant: it is neither `.global` nor `.const`");
+            Diagnostic::new(&BAD_INITIALIZER, span, message)
+                .help("take the address at run time with `mov` (and `cvta`)")
+        }
+    }
+}
+
+/// Adds "did you mean" with a name of the file that is near.
+fn suggest(program: &Program, symbol: Symbol, diagnostic: Diagnostic) -> Diagnostic {
+    let names = &program.module.names;
+    let name = names.text(symbol);
+    let unknown = |s: Symbol| program.problems.iter().any(|p| p.symbol == s);
+    let candidates = (0..names.len() as u32).map(Symbol).filter(|&s| s != symbol);
+    let likely = candidates.filter(|&s| !names.text(s).starts_with('.') && names.text(s).len() > 1);
+    let near = nearest(name, likely.map(|s| names.text(s)));
+    match near.filter(|text| names.get(text).is_some_and(|s| !unknown(s))) {
+        Some(near) if near.len() > 2 => {
+            let span = diagnostic.span;
+            diagnostic.fix(Applicability::Unsafe, format!("did you mean `{near}`?"), span, near)
+        }
+        _ => diagnostic,
+    }
+}

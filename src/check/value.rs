@@ -1,0 +1,197 @@
+//! Constants: inside the range that the assembler checks, inside the one that the manual promises
+//! anything for, and within the width of their operand.
+
+use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::operand::resolve_type;
+use crate::isa::table::{Arg, Operand, Shape, ValueRange};
+use crate::isa::{self, RowMatch};
+use crate::program::{Fit, Inst, Program, Routine, Value, operand_index};
+use crate::source::Span;
+use crate::syntax::ast::{OperandKind, Operand as Syntax};
+use crate::types::{Type, TypeClass};
+
+/// The rules of this file.
+pub const RULES: &[&Rule] = &[&OUT_OF_RANGE, &UNDEFINED_VALUE, &TRUNCATED_CONSTANT];
+
+static OUT_OF_RANGE: Rule = Rule {
+    name: "constant-out-of-range",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a constant operand outside of what the instruction takes",
+    page: include_str!("constant-out-of-range.md"),
+};
+
+static UNDEFINED_VALUE: Rule = Rule {
+    name: "undefined-value",
+    severity: Severity::Error,
+    ptxas: Ptxas::Accepts,
+    summary: "a constant operand for which the manual promises nothing, though ptxas takes it",
+    page: include_str!("undefined-value.md"),
+};
+
+static TRUNCATED_CONSTANT: Rule = Rule {
+    name: "truncated-constant",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a constant with more bits than its operand",
+    page: include_str!("truncated-constant.md"),
+};
+
+/// Runs the rules.
+pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
+    let interesting: Vec<bool> = program.opcodes.iter().map(takes_constants).collect();
+    for routine in &program.routines {
+        for inst in &routine.instructions {
+            let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
+            let opcode = program.syntax(routine, inst).opcode.0 as usize;
+            if !interesting[opcode] || !has_constants(routine, inst) {
+                continue;
+            }
+            if let Some(found) = program.candidate(routine, inst, row) {
+                Site { program, routine, inst, found }.check(out);
+            }
+        }
+    }
+}
+
+fn takes_constants(opcode: &isa::Opcode) -> bool {
+    let isa::Opcode::Known { rows, .. } = opcode else { return false };
+    rows.iter().any(|row| {
+        row.row.operands.iter().any(|operand| {
+            matches!(operand.shape, Shape::Value(_) | Shape::Vector(..) | Shape::Compound(..))
+        })
+    })
+}
+
+fn has_constants(routine: &Routine, inst: &Inst) -> bool {
+    routine.operands(inst).iter().any(|value| match value {
+        Value::Const(_) => true,
+        Value::Vector(..) | Value::Compound(..) => {
+            routine.parts(*value).iter().any(|v| matches!(v, Value::Const(_) | Value::Vector(..)))
+        }
+        _ => false,
+    })
+}
+
+struct Site<'a> {
+    program: &'a Program,
+    routine: &'a Routine,
+    inst: &'a Inst,
+    found: &'a RowMatch,
+}
+
+impl Site<'_> {
+    fn check(&self, out: &mut Vec<Diagnostic>) {
+        let syntax = self.program.syntax(self.routine, self.inst);
+        let operands = self.program.module.operands(syntax);
+        let values = self.routine.operands(self.inst);
+        for ((spec, value), syntax) in self.found.row.operands.iter().zip(values).zip(operands) {
+            self.operand(spec, *value, syntax, out);
+        }
+    }
+
+    fn operand(&self, spec: &Operand, value: Value, syntax: &Syntax, out: &mut Vec<Diagnostic>) {
+        match (&spec.shape, value) {
+            (Shape::Value(_), Value::Const(_)) => self.constant(spec, value, syntax.span, out),
+            (Shape::Vector(..), Value::Vector(..)) => {
+                let OperandKind::Vector(parts) = &syntax.kind else { return };
+                for (part, value) in parts.iter().zip(self.routine.parts(value)) {
+                    self.constant(spec, *value, part.span, out);
+                }
+            }
+            (Shape::Compound(_, specs), Value::Compound(..)) => {
+                let OperandKind::Compound(compound) = &syntax.kind else { return };
+                let parts = self.routine.parts(value);
+                for ((spec, value), part) in specs.iter().zip(parts).zip(&compound.parts) {
+                    self.operand(spec, *value, part, out);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn constant(&self, spec: &Operand, value: Value, span: Span, out: &mut Vec<Diagnostic>) {
+        let Value::Const(constant) = value else { return };
+        let Some(number) = constant.int() else { return };
+        let other = |arg: Arg| self.other(arg);
+        if let Some(range) = spec.range.filter(|range| !range.contains(number, other)) {
+            out.push(self.report(&OUT_OF_RANGE, spec, number, range, span));
+        } else if let Some(range) = spec.should.filter(|range| !range.contains(number, other)) {
+            out.push(self.report(&UNDEFINED_VALUE, spec, number, range, span));
+        } else if let Shape::Value(value) | Shape::Vector(value, _) = &spec.shape {
+            let ty = resolve_type(self.found, value.ty);
+            if !fits(number, ty) {
+                let message = format!("`{}` has {} bits: {number} does not fit", spec.arg.text(), ty.bits());
+                let kept = number.rem_euclid(1i128 << ty.bits());
+                out.push(
+                    Diagnostic::new(&TRUNCATED_CONSTANT, span, message)
+                        .label(format!("reads as {kept}"))
+                        .note("ptxas drops the upper bits without a word"),
+                );
+            }
+        }
+    }
+
+    /// The constant in the operand called `arg`.
+    fn other(&self, arg: Arg) -> Option<i128> {
+        let index = operand_index(self.found, arg)?;
+        match self.routine.operands(self.inst).get(index)? {
+            Value::Const(value) => value.int(),
+            _ => None,
+        }
+    }
+
+    fn report(&self, rule: &'static Rule, spec: &Operand, number: i128, range: ValueRange, span: Span) -> Diagnostic {
+        let syntax = self.program.syntax(self.routine, self.inst);
+        let name = match &self.program.opcodes[syntax.opcode.0 as usize] {
+            isa::Opcode::Known { op, .. } => op.name,
+            _ => "the instruction",
+        };
+        let wanted = self.describe(range, number);
+        let message = format!("`{}` of `{name}` must be {wanted}; it is {number}", spec.arg.text());
+        let mut diagnostic = Diagnostic::new(rule, span, message).label(format!("must be {wanted}"));
+        if rule == &UNDEFINED_VALUE {
+            diagnostic = diagnostic.note("ptxas takes it, but the manual promises nothing for it");
+        }
+        diagnostic
+    }
+
+    /// The part of the range that `number` violates, in words.
+    fn describe(&self, range: ValueRange, number: i128) -> String {
+        match range {
+            ValueRange::OneOf(values) => {
+                let words: Vec<String> = values.iter().map(i64::to_string).collect();
+                match words.as_slice() {
+                    [init @ .., last] if !init.is_empty() => format!("{} or {last}", init.join(", ")),
+                    _ => words.concat(),
+                }
+            }
+            ValueRange::UpTo(low, arg) => match self.other(arg) {
+                Some(high) => format!("{low} to {high} (`{}`)", arg.text()),
+                None => format!("{low} or more"),
+            },
+            ValueRange::Span { low, high, step } => {
+                let inside = number >= low.into() && number <= high.into();
+                let bounds = match (low, high) {
+                    (i64::MIN, high) => format!("at most {high}"),
+                    (low, i64::MAX) => format!("at least {low}"),
+                    (low, high) => format!("{low} to {high}"),
+                };
+                match (step, inside) {
+                    (0 | 1, _) => bounds,
+                    (step, true) => format!("a multiple of {step}"),
+                    (step, false) => format!("{bounds}, a multiple of {step}"),
+                }
+            }
+        }
+    }
+}
+
+/// Whether `number` can be written in `ty`, signed or not.
+fn fits(number: i128, ty: Type) -> bool {
+    let bits = ty.bits();
+    if !matches!(ty.class(), TypeClass::Integer | TypeClass::Bits) || bits >= 64 {
+        return true;
+    }
+    number >= -(1i128 << (bits - 1)) && number < 1i128 << bits
+}

@@ -1,0 +1,128 @@
+//! From the paths of the command line to source files.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::source::SourceFile;
+
+/// Why a path gives no source file.
+#[derive(Error, Debug)]
+pub enum InputError {
+    /// Opening or reading failed.
+    #[error("{path}: {reason}")]
+    Unreadable {
+        /// As given.
+        path: String,
+        /// In the system's words, plus what to do.
+        reason: String,
+    },
+    /// No file of interest below a directory.
+    #[error("{0}: holds no .ptx file")]
+    Empty(String),
+    /// Not text.
+    #[error("{0}: is not text but binary data{1}")]
+    Binary(String, &'static str),
+    /// Not UTF-8.
+    #[error("{path}: is not UTF-8 (byte {offset}, line {line}); convert it, e.g. with iconv")]
+    NotUtf8 {
+        /// As given.
+        path: String,
+        /// The first offending byte.
+        offset: usize,
+        /// Its line, from 1.
+        line: usize,
+    },
+    /// 4 GiB or more.
+    #[error("{0}: is too large (files are limited to 4 GiB)")]
+    TooLarge(String),
+}
+
+/// Files to read, in the order they are reported in.
+pub enum Input {
+    /// A file.
+    File(PathBuf),
+    /// Standard input.
+    Stdin,
+}
+
+/// Expands directories; `-` is standard input. Errors stand where the path stands.
+pub fn expand(paths: &[PathBuf]) -> Vec<Result<Input, InputError>> {
+    let mut inputs = Vec::new();
+    for path in paths {
+        if path.as_os_str() == "-" {
+            inputs.push(Ok(Input::Stdin));
+        } else if path.is_dir() {
+            let files = files_below(path);
+            if files.is_empty() {
+                inputs.push(Err(InputError::Empty(display(path))));
+            }
+            inputs.extend(files.into_iter().map(|file| Ok(Input::File(file))));
+        } else {
+            inputs.push(Ok(Input::File(path.clone())));
+        }
+    }
+    inputs
+}
+
+/// The `.ptx` files below `directory`, sorted; what .gitignore excludes is left out.
+fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let walk = ignore::WalkBuilder::new(directory).build();
+    let mut files: Vec<PathBuf> = walk
+        .flatten()
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(ignore::DirEntry::into_path)
+        .filter(|path| path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("ptx")))
+        .collect();
+    files.sort();
+    files
+}
+
+/// Reads one input.
+pub fn read(input: &Input) -> Result<Arc<SourceFile>, InputError> {
+    let (name, bytes) = match input {
+        Input::Stdin => {
+            let mut bytes = Vec::new();
+            let result = std::io::stdin().lock().read_to_end(&mut bytes);
+            ("<stdin>".to_string(), result.map(|_| bytes))
+        }
+        Input::File(path) => (display(path), std::fs::read(path)),
+    };
+    let bytes = bytes.map_err(|error| {
+        let reason = match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
+            std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".to_string(),
+            _ => error.to_string(),
+        };
+        InputError::Unreadable { path: name.clone(), reason }
+    })?;
+    if bytes.len() >= u32::MAX as usize {
+        return Err(InputError::TooLarge(name));
+    }
+    if let Some(what) = binary(&bytes) {
+        return Err(InputError::Binary(name, what));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count() + 1;
+        InputError::NotUtf8 { path: name.clone(), offset, line }
+    })?;
+    Ok(SourceFile::new(name, text))
+}
+
+/// Recognises binary data by NUL bytes near the start (the one that ends a string for the driver is
+/// none), and says what it probably is.
+fn binary(bytes: &[u8]) -> Option<&'static str> {
+    let start = &bytes[..bytes.len().min(8192)];
+    let text = start.strip_suffix(&[0]).unwrap_or(start);
+    if bytes.starts_with(b"\x7fELF") {
+        return Some(" (an ELF object or cubin; extract the PTX with `cuobjdump -ptx`)");
+    }
+    text.contains(&0).then_some("")
+}
+
+fn display(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,139 @@
+//! The command line: one file a subcommand. Nothing imports it but `main`.
+
+mod check;
+mod explain;
+mod forms;
+mod input;
+
+use std::process::ExitCode;
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+use crate::check::Settings;
+use crate::isa::target::Toolkit;
+use crate::isa::{TargetId, Version};
+use crate::program::Options;
+
+/// Exit codes, a documented contract (highest first: 2, 1, 3, 0).
+pub mod exit {
+    /// Nothing to complain about.
+    pub const CLEAN: u8 = 0;
+    /// Findings of severity error.
+    pub const FINDINGS: u8 = 1;
+    /// Wrong usage, or a file that could not be read.
+    pub const USAGE: u8 = 2;
+}
+
+/// Checks, assembles and explains the asynchronous part of NVIDIA PTX, without a GPU.
+#[derive(Parser, Debug)]
+#[command(name = "mbar", version, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    /// When to use colour.
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    color: ColorChoice,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Tell what is wrong with PTX files, and why
+    #[command(after_long_help = EXIT_CODES)]
+    Check(check::Arguments),
+    /// Show the instruction reference: forms, operands, what they need
+    Forms(forms::Arguments),
+    /// Show a rule's page
+    Explain(explain::Arguments),
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
+warnings); 2 wrong usage, or a file that could not be read (the others are checked all the same).";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    /// For people: the source with the places marked
+    Human,
+    /// For programs: one JSON document
+    Json,
+}
+
+/// What replaces the file's own words about itself.
+#[derive(Args, Debug, Clone, Copy, Default)]
+struct TargetArguments {
+    /// Check for this target in place of the file's own, e.g. sm_90a
+    #[arg(long, value_name = "SM", value_parser = parse_target)]
+    target: Option<TargetId>,
+    /// Check for this PTX version in place of the file's own, e.g. 8.0
+    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    ptx: Option<Version>,
+}
+
+impl TargetArguments {
+    fn options(self) -> Options {
+        Options { target: self.target, version: self.ptx }
+    }
+}
+
+fn parse_target(text: &str) -> Result<TargetId, String> {
+    TargetId::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = TargetId::all().map(TargetId::name).collect();
+        let near = crate::isa::opcode::nearest(text, names.iter().copied());
+        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
+        format!("there is no such target{hint} (targets are {} to {})", names[0], names[names.len() - 1])
+    })
+}
+
+fn parse_version(text: &str) -> Result<Version, String> {
+    let version = Version::from_text(text).filter(|version| version.exists());
+    version.ok_or_else(|| format!("there is no such PTX version (the newest is {})", Version::newest()))
+}
+
+fn parse_toolkit(text: &str) -> Result<Toolkit, String> {
+    Toolkit::from_name(text).ok_or_else(|| {
+        let names: Vec<&str> = Toolkit::all().map(|toolkit| toolkit.name).collect();
+        format!("there is no such CUDA release (known are {})", names.join(", "))
+    })
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::CLEAN });
+        }
+    };
+    let color = Color(cli.color);
+    let result = match cli.command {
+        Command::Check(arguments) => check::run(arguments, color),
+        Command::Forms(arguments) => forms::run(&arguments, color),
+        Command::Explain(arguments) => explain::run(&arguments),
+    };
+    ExitCode::from(result)
+}
+
+/// Whether to use colour on standard output.
+#[derive(Clone, Copy)]
+struct Color(ColorChoice);
+
+impl Color {
+    fn enabled(self) -> bool {
+        let choice = match self.0 {
+            ColorChoice::Always => return true,
+            ColorChoice::Never => return false,
+            ColorChoice::Auto => anstream::AutoStream::choice(&std::io::stdout()),
+        };
+        choice != anstream::ColorChoice::Never
+    }
+}
+
+/// Standard output, buffered; a reader that went away ends the output in silence.
+fn print(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+fn settings(target: TargetArguments, toolkit: Option<Toolkit>, verbose: bool) -> Settings {
+    Settings { options: target.options(), toolkit, verbose }
+}

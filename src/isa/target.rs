@@ -1,0 +1,127 @@
+//! Targets, PTX versions and toolkits by name.
+
+use super::table::{TARGETS, TOOLKITS, TargetId, TargetSet, VERSIONS, Version};
+
+impl TargetId {
+    /// The target spelled `sm_90a`; ptxas also takes `compute_90a`, and letters of either case.
+    pub fn from_name(name: &str) -> Option<TargetId> {
+        let lower = name.to_ascii_lowercase();
+        let number = lower.strip_prefix("compute_").or(lower.strip_prefix("sm_"))?;
+        let found = TARGETS.iter().position(|t| t.name.strip_prefix("sm_") == Some(number))?;
+        Some(TargetId(found as u8))
+    }
+
+    /// `sm_90a`
+    pub fn name(self) -> &'static str {
+        TARGETS[self.0 as usize].name
+    }
+
+    /// The first PTX version that knows the target.
+    pub fn since(self) -> Version {
+        TARGETS[self.0 as usize].since
+    }
+
+    /// Every target, oldest first.
+    pub fn all() -> impl Iterator<Item = TargetId> {
+        (0..TARGETS.len()).map(|i| TargetId(i as u8))
+    }
+}
+
+impl Version {
+    /// Parses `M.m`.
+    pub fn from_text(text: &str) -> Option<Version> {
+        let (major, minor) = text.split_once('.')?;
+        Some(Version::new(major.parse().ok()?, minor.parse().ok()?))
+    }
+
+    /// Whether there is a PTX ISA of that number.
+    pub fn exists(self) -> bool {
+        VERSIONS.contains(&self)
+    }
+
+    /// The newest PTX version that this program knows.
+    pub fn newest() -> Version {
+        VERSIONS.iter().copied().max().unwrap_or(Version::NONE)
+    }
+}
+
+/// A CUDA release.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Toolkit {
+    /// `12.4`
+    pub name: &'static str,
+    /// The highest PTX version that its ptxas takes.
+    pub ptx: Version,
+}
+
+impl Toolkit {
+    /// The release of that name.
+    pub fn from_name(name: &str) -> Option<Toolkit> {
+        Toolkit::all().find(|toolkit| toolkit.name == name)
+    }
+
+    /// All releases, oldest first.
+    pub fn all() -> impl Iterator<Item = Toolkit> {
+        TOOLKITS.iter().map(|&(name, ptx)| Toolkit { name, ptx })
+    }
+
+    /// The first release whose ptxas takes `version`.
+    pub fn first_with(version: Version) -> Option<Toolkit> {
+        Toolkit::all().find(|toolkit| toolkit.ptx >= version)
+    }
+}
+
+impl TargetSet {
+    /// The targets of the set, oldest first.
+    pub fn iter(self) -> impl Iterator<Item = TargetId> {
+        TargetId::all().filter(move |target| self.contains(*target))
+    }
+
+    /// The set in words, the way the table writes gates: `sm_90`, `sm_90a or sm_100f`.
+    pub fn describe(self) -> String {
+        let mut rest = self;
+        let mut words: Vec<&str> = Vec::new();
+        for target in self.iter() {
+            if !rest.contains(target) {
+                continue;
+            }
+            let covered = target.covers();
+            if covered.and(self) == covered {
+                words.push(target.name());
+                rest = TargetSet(rest.0 & !covered.0);
+            } else {
+                words.push(target.name());
+                rest = TargetSet(rest.0 & !(1 << target.0));
+            }
+        }
+        match words.as_slice() {
+            [] => "no target".into(),
+            [one] => (*one).into(),
+            [init @ .., last] => format!("{} or {last}", init.join(", ")),
+        }
+    }
+}
+
+impl TargetId {
+    /// The targets that can do what this one can: for a plain target all of its number or above,
+    /// for an `f` target those of its family, for an `a` target itself.
+    fn covers(self) -> TargetSet {
+        let of = |name: &str| -> (u32, char) {
+            let digits = name.trim_start_matches("sm_");
+            let number = digits.trim_end_matches(['a', 'f']);
+            (number.parse().unwrap_or(0), digits[number.len()..].chars().next().unwrap_or(' '))
+        };
+        let (number, suffix) = of(self.name());
+        let mut set = 0;
+        for other in TargetId::all() {
+            let (n, s) = of(other.name());
+            let covered = match suffix {
+                ' ' => n >= number,
+                'a' => other == self,
+                _ => n >= number && s != ' ' && n / 10 == number / 10,
+            };
+            set |= u64::from(covered) << other.0;
+        }
+        TargetSet(set)
+    }
+}

@@ -1,0 +1,5 @@
+//! The `mbar` binary.
+
+fn main() -> std::process::ExitCode {
+    mbar::cli::main()
+}

@@ -1,0 +1,146 @@
+//! For programs: `mbar.check/1`. Fields are only ever added.
+
+use serde::Serialize;
+
+use crate::diagnostic::{Diagnostic, Ptxas, Severity};
+use crate::source::SourceFile;
+
+/// The document.
+#[derive(Serialize, Debug, Default)]
+pub struct Document {
+    schema: &'static str,
+    diagnostics: Vec<Finding>,
+    summary: Summary,
+}
+
+#[derive(Serialize, Debug)]
+struct Finding {
+    rule: &'static str,
+    severity: &'static str,
+    ptxas: &'static str,
+    message: String,
+    file: String,
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    label: String,
+    related: Vec<Related>,
+    notes: Vec<String>,
+    helps: Vec<String>,
+    fixes: Vec<Fix>,
+}
+
+#[derive(Serialize, Debug)]
+struct Related {
+    message: String,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize, Debug)]
+struct Fix {
+    title: String,
+    safe: bool,
+    edits: Vec<Edit>,
+}
+
+#[derive(Serialize, Debug)]
+struct Edit {
+    line: u32,
+    column: u32,
+    end_line: u32,
+    end_column: u32,
+    replacement: String,
+}
+
+/// What was found in all files together.
+#[derive(Serialize, Debug, Default, Clone, Copy)]
+pub struct Summary {
+    /// Files looked at.
+    pub files: usize,
+    /// Errors in them.
+    pub errors: usize,
+    /// Warnings in them.
+    pub warnings: usize,
+    /// Notes in them.
+    pub notes: usize,
+}
+
+impl Summary {
+    /// Counts one file with its findings.
+    pub fn add(&mut self, diagnostics: &[Diagnostic]) {
+        self.files += 1;
+        for diagnostic in diagnostics {
+            match diagnostic.severity {
+                Severity::Error => self.errors += 1,
+                Severity::Warning => self.warnings += 1,
+                Severity::Note => self.notes += 1,
+            }
+        }
+    }
+}
+
+impl Document {
+    /// An empty document.
+    pub fn new() -> Self {
+        Document { schema: "mbar.check/1", ..Document::default() }
+    }
+
+    /// Adds the findings of one file.
+    pub fn add(&mut self, file: &SourceFile, diagnostics: &[Diagnostic]) {
+        self.summary.add(diagnostics);
+        self.diagnostics.extend(diagnostics.iter().map(|diagnostic| finding(file, diagnostic)));
+    }
+
+    /// The document as text, one line.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
+    let start = file.line_column(diagnostic.span.start);
+    let end = file.line_column(diagnostic.span.end);
+    let related = diagnostic.labels.iter().map(|label| {
+        let at = file.line_column(label.span.start);
+        Related { message: label.message.clone(), line: at.line, column: at.column }
+    });
+    let fixes = diagnostic.fixes.iter().map(|fix| Fix {
+        title: fix.title.clone(),
+        safe: fix.applicability == crate::diagnostic::Applicability::Safe,
+        edits: fix
+            .edits
+            .iter()
+            .map(|edit| {
+                let (start, end) = (file.line_column(edit.span.start), file.line_column(edit.span.end));
+                Edit {
+                    line: start.line,
+                    column: start.column,
+                    end_line: end.line,
+                    end_column: end.column,
+                    replacement: edit.replacement.clone(),
+                }
+            })
+            .collect(),
+    });
+    Finding {
+        rule: diagnostic.rule.name,
+        severity: diagnostic.severity.as_str(),
+        ptxas: match diagnostic.ptxas {
+            Ptxas::Rejects | Ptxas::Since(_) => "rejects",
+            Ptxas::Accepts => "accepts",
+        },
+        message: diagnostic.message.clone(),
+        file: file.name().to_string(),
+        line: start.line,
+        column: start.column,
+        end_line: end.line,
+        end_column: end.column,
+        label: diagnostic.label.clone(),
+        related: related.collect(),
+        notes: diagnostic.notes.clone(),
+        helps: diagnostic.helps.clone(),
+        fixes: fixes.collect(),
+    }
+}

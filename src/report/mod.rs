@@ -1,0 +1,4 @@
+//! Findings as text: one file a format. The only part of the program that knows how things look.
+
+pub mod human;
+pub mod json;
