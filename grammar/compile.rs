@@ -897,7 +897,11 @@ fn emit(grammar: &mut Grammar) -> String {
     for (name, (ty, vector, gate)) in &grammar.specials {
         put!("Special {{ name: {name:?}, ty: Type::{ty}, vector: {vector}, gate: GateId({gate}) }},");
     }
-    put!("];");
+    put!("];\n/// Indices into [`SPECIALS`].\n#[allow(missing_docs)]\npub mod special {{");
+    for (index, name) in grammar.specials.keys().enumerate() {
+        put!("pub const {}: u16 = {index};", name.trim_start_matches('%').to_ascii_uppercase());
+    }
+    put!("}}");
     put!("/// Modifiers that ptxas takes twice.\npub static REPEATABLE: &[Mod] = &[");
     for text in &grammar.repeatable {
         grammar.mods.insert(text.clone());

@@ -2,8 +2,11 @@
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{resolve_extent, resolve_space};
-use crate::isa::table::{AddressSpec, Arg, Operand, Shape, SpaceSpec};
+use crate::isa::table::{AddressSpec, Arg, Shape, SpaceSpec};
 use crate::isa::{self, RowMatch};
+use crate::program::flow::Flow;
+use crate::program::meaning::Meaning;
+use crate::program::value::{Known, Place};
 use crate::program::{Base, Fit, Inst, Program, Routine, Value, operand_index};
 use crate::source::Span;
 
@@ -34,17 +37,22 @@ static NARROW_ADDRESS: Rule = Rule {
     page: include_str!("narrow-address.md"),
 };
 
-/// Runs the rules.
-pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
+/// Runs the rules. Addresses in registers are followed in the functions that have a flow.
+pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     let interesting: Vec<bool> = program.opcodes.iter().map(has_demands).collect();
+    let mut flows = flows.iter().peekable();
     for routine in &program.routines {
-        for inst in &routine.instructions {
+        // Both lists are in the order of the file.
+        let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+        for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
             let opcode = program.syntax(routine, inst).opcode.0 as usize;
             if interesting[opcode]
                 && let Some(found) = program.candidate(routine, inst, row)
             {
-                Site { program, routine, inst, found }.check(out);
+                let asynchronous = Meaning::of(found.form()).is_asynchronous();
+                let flow = flow.filter(|_| asynchronous);
+                Site { program, routine, inst, found, flow, at }.check(out);
             }
         }
     }
@@ -62,6 +70,9 @@ struct Site<'a> {
     routine: &'a Routine,
     inst: &'a Inst,
     found: &'a RowMatch,
+    /// For following registers; none where that is not worth the time.
+    flow: Option<&'a Flow<'a>>,
+    at: usize,
 }
 
 impl Site<'_> {
@@ -75,7 +86,23 @@ impl Site<'_> {
             };
             let span = self.program.operand_span(self.routine, self.inst, index);
             self.width(address, base, span, out);
-            self.place(spec, address, base, offset, span, out);
+            let demand = Demand {
+                object: if address.mbar { "an mbarrier object" } else { spec.arg.text() },
+                align: resolve_extent(self.found, address.align, |arg| self.constant(arg)).unwrap_or(1),
+                bytes: resolve_extent(self.found, address.bytes, |arg| self.constant(arg)),
+                span,
+            };
+            match self.place(base, offset, *value) {
+                Some(place) => self.known_place(&demand, place, out),
+                None => self.unknown_base(&demand, base, offset, out),
+            }
+        }
+    }
+
+    fn place(&self, base: Base, offset: i64, value: Value) -> Option<Place> {
+        match base {
+            Base::Variable(variable) => Some(Place { variable, offset, remote: false }),
+            _ => self.flow?.place(self.at, value),
         }
     }
 
@@ -108,77 +135,80 @@ impl Site<'_> {
         out.push(diagnostic);
     }
 
-    fn place(
-        &self,
-        spec: &Operand,
-        address: &AddressSpec,
-        base: Base,
-        offset: i64,
-        span: Span,
-        out: &mut Vec<Diagnostic>,
-    ) {
-        let constant = |arg: Arg| self.constant(arg);
-        let align = resolve_extent(self.found, address.align, constant).unwrap_or(1);
-        let bytes = resolve_extent(self.found, address.bytes, constant);
-        let Base::Variable(id) = base else { return };
-        let variable = &self.program.variables[id.0 as usize];
+    fn known_place(&self, demand: &Demand, place: Place, out: &mut Vec<Diagnostic>) {
+        let variable = &self.program.variables[place.variable.0 as usize];
         let name = self.program.module.name(variable.symbol);
-        let object = if address.mbar { "an mbarrier object" } else { spec.arg.text() };
-        let remainder = offset.rem_euclid(i64::from(align.max(1)));
+        let (align, offset) = (demand.align.max(1), place.offset);
         let known = variable.align.min(align);
-        if offset.rem_euclid(i64::from(known.max(1))) != 0 || (variable.align >= align && remainder != 0) {
+        let surely_wrong = offset.rem_euclid(i64::from(known)) != 0
+            || (variable.align >= align && offset.rem_euclid(i64::from(align)) != 0);
+        let object = demand.object;
+        if surely_wrong {
             let at = place_text(name, offset);
-            let message = format!(
-                "{object} must be {align}-byte aligned; `{at}` is {}-byte aligned",
-                alignment_of(offset, variable.align)
-            );
+            let is = alignment_of(offset, variable.align);
+            let message = format!("{object} must be {align}-byte aligned; `{at}` is {is}-byte aligned");
+            // The manual asks for 16 bytes where the programming guide asks for 128.
+            let severity = if align == TENSOR_BOX && is >= 16 { Severity::Warning } else { Severity::Error };
             out.push(
-                Diagnostic::new(&MISALIGNED_ADDRESS, span, message)
+                Diagnostic::new(&MISALIGNED_ADDRESS, demand.span, message)
+                    .severity(severity)
                     .label(format!("not a multiple of {align}"))
                     .also(variable.span, format!("`{name}` is declared here"))
                     .help(format!("use an offset that is a multiple of {align}")),
             );
-        } else if variable.align < align {
+        } else if variable.align < align && !variable.external {
             let message = format!(
                 "{object} must be {align}-byte aligned; `{name}` is only declared {}-byte aligned",
                 variable.align
             );
             out.push(
-                Diagnostic::new(&MISALIGNED_ADDRESS, span, message)
+                Diagnostic::new(&MISALIGNED_ADDRESS, demand.span, message)
                     .severity(Severity::Warning)
                     .label("may not be aligned")
                     .also(variable.span, "declared here")
                     .help(format!("declare it `.align {align}`")),
             );
         }
-        self.bounds(variable.size.filter(|_| !variable.external), name, variable.span, offset, bytes, span, out);
+        self.bounds(demand, place, out);
     }
 
-    #[expect(clippy::too_many_arguments)]
-    fn bounds(
-        &self,
-        size: Option<u64>,
-        name: &str,
-        declaration: Span,
-        offset: i64,
-        bytes: Option<u32>,
-        span: Span,
-        out: &mut Vec<Diagnostic>,
-    ) {
-        let Some(size) = size else { return };
-        let end = offset + i64::from(bytes.unwrap_or(1));
-        if offset >= 0 && end <= size as i64 {
+    /// Of an address with an unknown base only the offset can be judged.
+    fn unknown_base(&self, demand: &Demand, base: Base, offset: i64, out: &mut Vec<Diagnostic>) {
+        let Base::Register(id) = base else { return };
+        let align = i64::from(demand.align.max(1));
+        if self.flow.is_none() || offset.rem_euclid(align) == 0 {
             return;
         }
-        let at = place_text(name, offset);
-        let message = match bytes {
+        let name = self.program.module.name(self.routine.register(id).symbol);
+        let message = format!(
+            "{} must be {align}-byte aligned, but its offset {offset} is not a multiple of {align}",
+            demand.object
+        );
+        out.push(
+            Diagnostic::new(&MISALIGNED_ADDRESS, demand.span, message)
+                .severity(Severity::Warning)
+                .label(format!("aligned only if `{name}` is misaligned by just as much"))
+                .help(format!("use an offset that is a multiple of {align}")),
+        );
+    }
+
+    fn bounds(&self, demand: &Demand, place: Place, out: &mut Vec<Diagnostic>) {
+        let variable = &self.program.variables[place.variable.0 as usize];
+        let name = self.program.module.name(variable.symbol);
+        let Some(size) = variable.size.filter(|_| !variable.external) else { return };
+        let end = place.offset.saturating_add(demand.bytes.unwrap_or(1).into());
+        if place.offset >= 0 && end <= size as i64 {
+            return;
+        }
+        let at = place_text(name, place.offset);
+        let message = match demand.bytes {
+            Some(1) | None => format!("`{at}` is not within `{name}`, which has {size} bytes"),
             Some(bytes) => format!("the {bytes} bytes at `{at}` are not all within `{name}`, which has {size}"),
-            None => format!("`{at}` is not within `{name}`, which has {size} bytes"),
         };
         out.push(
-            Diagnostic::new(&OUT_OF_BOUNDS, span, message)
+            Diagnostic::new(&OUT_OF_BOUNDS, demand.span, message)
                 .label("outside of the variable")
-                .also(declaration, format!("`{name}` is declared here")),
+                .also(variable.span, format!("`{name}` is declared here")),
         );
     }
 
@@ -186,10 +216,24 @@ impl Site<'_> {
         let index = operand_index(self.found, arg)?;
         match self.routine.operands(self.inst).get(index)? {
             Value::Const(value) => value.int()?.try_into().ok(),
-            _ => None,
+            value => match self.flow?.known(self.at, *value) {
+                Known::Number(number) => number.try_into().ok(),
+                _ => None,
+            },
         }
     }
 }
+
+/// What an instruction asks of an address.
+struct Demand {
+    object: &'static str,
+    align: u32,
+    bytes: Option<u32>,
+    span: Span,
+}
+
+/// The alignment that the CUDA programming guide asks of tensor boxes in shared memory.
+const TENSOR_BOX: u32 = 128;
 
 fn place_text(name: &str, offset: i64) -> String {
     match offset {
