@@ -83,7 +83,7 @@ fn operand(
 fn kind(value: Value) -> &'static str {
     match value {
         Value::Register(_) | Value::Component(..) => "register",
-        Value::Not(_) => "negated-register",
+        Value::Not(_) | Value::Negated(_) => "negated-register",
         Value::Special(..) => "special-register",
         Value::Const(_) => "constant",
         Value::Variable(..) => "variable",

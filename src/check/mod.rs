@@ -16,6 +16,7 @@ mod gate;
 mod header;
 mod instruction;
 mod names;
+mod operand;
 mod text;
 mod value;
 
@@ -50,7 +51,10 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
     allow::apply(&program, &mut diagnostics);
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
     diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
-    Checked { program, diagnostics }
+    Checked {
+        program,
+        diagnostics,
+    }
 }
 
 fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
@@ -71,6 +75,7 @@ pub fn rules() -> Vec<&'static Rule> {
         header::RULES,
         names::RULES,
         instruction::RULES,
+        operand::RULES,
         gate::RULES,
         value::RULES,
         address::RULES,
@@ -90,6 +95,9 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 impl Checked {
     /// How many findings have `severity`.
     pub fn count(&self, severity: Severity) -> usize {
-        self.diagnostics.iter().filter(|d| d.severity == severity).count()
+        self.diagnostics
+            .iter()
+            .filter(|d| d.severity == severity)
+            .count()
     }
 }

@@ -73,14 +73,12 @@ fn simple(input: Tokens<'_>) -> PResult<'_, Operand> {
         }
         kind if expr::begins(kind) => {
             let (rest, constant) = expr::expression(input)?;
-            let kind = OperandKind::Const(constant.value);
-            Ok((
-                rest,
-                Operand {
-                    span: constant.span,
-                    kind,
-                },
-            ))
+            // The lexer has spoken about a bad number: its value is not known.
+            let kind = match kind {
+                Kind::BadNumber => OperandKind::Error,
+                _ => OperandKind::Const(constant.value),
+            };
+            Ok((rest, Operand { span: constant.span, kind }))
         }
         _ => Err(complain::unexpected(input, "an operand")),
     }
