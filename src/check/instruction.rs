@@ -450,6 +450,7 @@ fn describe(program: &Program, routine: &Routine, value: Value) -> String {
         }
         Value::Component(id, _) => format!("a `{}` element", routine.register(id).ty),
         Value::Not(_) => "a negated predicate".into(),
+        Value::Negated(_) => "a register with a minus sign".into(),
         Value::Special(..) => "a special register".into(),
         Value::Const(value) if value.int().is_some() => "an integer constant".into(),
         Value::Const(_) => "a floating-point constant".into(),

@@ -1,5 +1,7 @@
 //! Bytes that are expected, against bytes that are copied, where both are constant.
 
+use rustc_hash::FxHashMap;
+
 use super::Flow;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::{Arg, Form, Mod};
@@ -16,48 +18,63 @@ pub static RULE: Rule = Rule {
     page: include_str!("transaction-bytes.md"),
 };
 
+/// What one function does to one barrier's transaction count.
+#[derive(Default)]
+struct Traffic {
+    expects: Vec<At>,
+    signals: Vec<At>,
+}
+
 /// Runs the rule: for a barrier with one expect_tx and copies of constant sizes, all in one block.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    let expects: Vec<At> =
-        flow.all(|m| matches!(m, Meaning::ExpectTx | Meaning::ArriveExpectTx)).collect();
-    if expects.is_empty() {
+    let mut traffic: FxHashMap<Place, Traffic> = FxHashMap::default();
+    let expects = |m| matches!(m, Meaning::ExpectTx | Meaning::ArriveExpectTx);
+    if flow.all(expects).next().is_none() || flow.has_calls() {
         return;
     }
-    // Anything that may signal a barrier that cannot be told makes all sums uncertain.
-    let signals: Vec<At> = flow
-        .all(|m| {
-            matches!(m, Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx)
-        })
-        .filter(|&at| flow.operand(at, Arg::Bar).is_some())
-        .collect();
-    if flow.has_calls() || signals.iter().any(|&at| flow.barrier(at).is_none()) {
-        return;
-    }
-    for &expect in &expects {
-        let Some(barrier) = flow.barrier(expect).filter(|place| !place.remote) else { continue };
-        let alone = expects.iter().filter(|&&at| flow.barrier(at).is_none_or(|b| b == barrier)).count() == 1;
-        if alone {
-            out.extend(compare(flow, expect, barrier, &signals));
+    for at in flow.all(|m| expects(m) || may_signal(m)) {
+        let expecting = flow.meanings[at].is_some_and(expects);
+        match flow.barrier(at) {
+            Some(place) if expecting => traffic.entry(place).or_default().expects.push(at),
+            Some(place) => traffic.entry(place).or_default().signals.push(at),
+            // It may be any barrier: all sums are uncertain.
+            None if flow.operand(at, Arg::Bar).is_some() => return,
+            None => {}
         }
     }
+    let mut found: Vec<Diagnostic> = traffic
+        .iter()
+        .filter(|(place, _)| !place.remote)
+        .filter_map(|(place, traffic)| match traffic.expects.as_slice() {
+            [expect] => compare(flow, *expect, *place, &traffic.signals),
+            _ => None,
+        })
+        .collect();
+    found.sort_by_key(|diagnostic| diagnostic.span);
+    out.append(&mut found);
+}
+
+fn may_signal(meaning: Meaning) -> bool {
+    matches!(
+        meaning,
+        Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx
+    )
 }
 
 fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Diagnostic> {
     let expected = flow.number(expect, Arg::TxCount)?;
     let guard = flow.inst(expect).guard;
     let mut copied = 0;
-    let mut copies = Vec::new();
-    for &at in signals.iter().filter(|&&at| flow.barrier(at) == Some(barrier)) {
+    for &at in signals {
         let same_path = flow.block_of(at) == flow.block_of(expect) && flow.inst(at).guard == guard;
         let plain = flow.row(at)?.form() == Form::CpAsyncBulkGlobalToShared && !is_multicast(flow, at);
         if !same_path || !plain {
             return None;
         }
         copied += flow.number(at, Arg::Size)?;
-        copies.push(at);
     }
     // No copy here: another function or CTA brings the bytes.
-    let first = *copies.first()?;
+    let first = *signals.first()?;
     if copied == expected {
         return None;
     }
@@ -65,8 +82,8 @@ fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Di
     let message = format!(
         "`{}` is told to expect {expected} bytes; {} on it bring{} {copied}",
         flow.place_name(barrier),
-        text(copies.len()),
-        if copies.len() == 1 { "s" } else { "" }
+        text(signals.len()),
+        if signals.len() == 1 { "s" } else { "" }
     );
     Some(
         Diagnostic::new(&RULE, flow.operand_span(expect, Arg::TxCount), message)
