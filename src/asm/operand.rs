@@ -83,7 +83,8 @@ fn operand(
 fn kind(value: Value) -> &'static str {
     match value {
         Value::Register(_) | Value::Component(..) => "register",
-        Value::Not(_) => "negated-register",
+        Value::Not(_) => "inverted-register",
+        Value::Negated(_) => "negated-register",
         Value::Special(..) => "special-register",
         Value::Const(_) => "constant",
         Value::Variable(..) => "variable",
@@ -110,7 +111,7 @@ fn wanted_type(row: &RowMatch, spec: &Spec) -> Option<&'static str> {
 
 fn own_type(routine: &Routine, value: Value) -> Option<&'static str> {
     match value {
-        Value::Register(id) | Value::Component(id, _) | Value::Not(id) => {
+        Value::Register(id) | Value::Component(id, _) | Value::Not(id) | Value::Negated(id) => {
             Some(routine.register(id).ty.text())
         }
         Value::Special(index, _) => Some(SPECIALS[index as usize].ty.text()),

@@ -366,7 +366,7 @@ mod tests {
 mbarrier.inval  (PTX ISA §9.7.15.16.13, mbarrier)
   Ends the life of a barrier, so that its memory can be used for something else.
 
-  mbarrier.inval{.space}.b64 [bar]                                                     PTX 7.0, sm_80
+  mbarrier.inval{.space}.b64 [bar]                                                    PTX 7.0, sm_80
 
   .space  .shared (means .shared::cta) | .shared::cta (PTX 7.8)
 

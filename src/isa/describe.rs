@@ -210,6 +210,7 @@ fn type_of(row: &Row, slot: u8) -> String {
 fn address_kind(row: &Row, spec: &AddressSpec, access: Access) -> String {
     let space = match spec.space {
         SpaceSpec::Generic => "generic".to_string(),
+        SpaceSpec::Any => "any".to_string(),
         SpaceSpec::Fixed(modifier) => modifier.text().to_string(),
         SpaceSpec::Slot(slot) => {
             let slot = &row.slots[slot as usize];
