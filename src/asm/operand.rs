@@ -83,7 +83,12 @@ fn operand(
 fn kind(value: Value) -> &'static str {
     match value {
         Value::Register(_) | Value::Component(..) => "register",
+<<<<<<< HEAD
         Value::Not(_) | Value::Negated(_) => "negated-register",
+=======
+        Value::Not(_) => "inverted-register",
+        Value::Negated(_) => "negated-register",
+>>>>>>> asm
         Value::Special(..) => "special-register",
         Value::Const(_) => "constant",
         Value::Variable(..) => "variable",
@@ -110,7 +115,7 @@ fn wanted_type(row: &RowMatch, spec: &Spec) -> Option<&'static str> {
 
 fn own_type(routine: &Routine, value: Value) -> Option<&'static str> {
     match value {
-        Value::Register(id) | Value::Component(id, _) | Value::Not(id) => {
+        Value::Register(id) | Value::Component(id, _) | Value::Not(id) | Value::Negated(id) => {
             Some(routine.register(id).ty.text())
         }
         Value::Special(index, _) => Some(SPECIALS[index as usize].ty.text()),
