@@ -83,12 +83,8 @@ fn operand(
 fn kind(value: Value) -> &'static str {
     match value {
         Value::Register(_) | Value::Component(..) => "register",
-<<<<<<< HEAD
-        Value::Not(_) | Value::Negated(_) => "negated-register",
-=======
         Value::Not(_) => "inverted-register",
         Value::Negated(_) => "negated-register",
->>>>>>> asm
         Value::Special(..) => "special-register",
         Value::Const(_) => "constant",
         Value::Variable(..) => "variable",

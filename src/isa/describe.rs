@@ -209,12 +209,8 @@ fn type_of(row: &Row, slot: u8) -> String {
 
 fn address_kind(row: &Row, spec: &AddressSpec, access: Access) -> String {
     let space = match spec.space {
-<<<<<<< HEAD
-        SpaceSpec::Generic | SpaceSpec::Any => "generic".to_string(),
-=======
         SpaceSpec::Generic => "generic".to_string(),
         SpaceSpec::Any => "any".to_string(),
->>>>>>> asm
         SpaceSpec::Fixed(modifier) => modifier.text().to_string(),
         SpaceSpec::Slot(slot) => {
             let slot = &row.slots[slot as usize];
