@@ -897,7 +897,11 @@ fn emit(grammar: &mut Grammar) -> String {
     for (name, (ty, vector, gate)) in &grammar.specials {
         put!("Special {{ name: {name:?}, ty: Type::{ty}, vector: {vector}, gate: GateId({gate}) }},");
     }
-    put!("];");
+    put!("];\n/// Indices into [`SPECIALS`].\n#[allow(missing_docs)]\npub mod special {{");
+    for (index, name) in grammar.specials.keys().enumerate() {
+        put!("pub const {}: u16 = {index};", name.trim_start_matches('%').to_ascii_uppercase());
+    }
+    put!("}}");
     put!("/// Modifiers that ptxas takes twice.\npub static REPEATABLE: &[Mod] = &[");
     for text in &grammar.repeatable {
         grammar.mods.insert(text.clone());
@@ -920,6 +924,7 @@ fn emit(grammar: &mut Grammar) -> String {
         put!("{form},");
     }
     put!("}}\n/// Every instruction, sorted by name.\npub static OPS: &[Op] = &[");
+    let mut shared = Shared::default();
     grammar.ops.sort_by(|a, b| a.name.cmp(&b.name));
     for op in &grammar.ops {
         put!(
@@ -927,11 +932,12 @@ fn emit(grammar: &mut Grammar) -> String {
             op.name, op.section, op.text, op.open, op.family, op.hints
         );
         for row in &op.rows {
-            emit_row(&mut out, row);
+            emit_row(&mut out, &mut shared, row);
         }
         put!("] }},");
     }
     put!("];");
+    out.push_str(&shared.text);
     out
 }
 
@@ -975,30 +981,71 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
     put!("}}\nstatic ARGS: &[&str] = &{:?};", Vec::from_iter(&grammar.args));
 }
 
-fn emit_row(out: &mut String, row: &Row) {
-    macro_rules! put { ($($arg:tt)*) => { write!(out, $($arg)*).expect("writes to a string") } }
-    put!("Row {{ form: Form::{}, slots: &[", row.form);
-    for slot in &row.slots {
-        put!("Slot {{ name: {:?}, optional: {}, group: {}, ", slot.name, slot.optional, slot.group);
-        let default = slot.def.default.filter(|_| slot.optional);
-        put!("gate: GateId({}), default: {default:?}, alternatives: &[", slot.gate);
-        for alternative in &slot.def.alternatives {
-            let gate = alternative.gate;
-            let canonical = match &alternative.canonical {
-                Some(text) => format!("Some(Mod::{})", mod_variant(text)),
-                None => "None".into(),
-            };
-            let modifier = mod_variant(&alternative.text);
-            put!("Alternative {{ modifier: Mod::{modifier}, gate: GateId({gate}), canonical: {canonical} }}, ");
+/// Lists that many rows share, each written once: a table without repetition compiles in seconds.
+#[derive(Default)]
+struct Shared {
+    names: HashMap<String, String>,
+    text: String,
+}
+
+impl Shared {
+    /// The name of the static list of `items`, made if it is new.
+    fn list(&mut self, kind: &str, ty: &str, items: &[String]) -> String {
+        if items.is_empty() {
+            return "&[]".into();
         }
-        put!("] }}, ");
+        let value = items.join(", ");
+        if let Some(name) = self.names.get(&value) {
+            return name.clone();
+        }
+        let count = self.names.len();
+        writeln!(self.text, "static {kind}_{count}: [{ty}; {}] = [{value}];", items.len())
+            .expect("writes to a string");
+        let name = format!("&{kind}_{count}");
+        self.names.insert(value, name.clone());
+        name
     }
-    put!("], operands: &[");
-    for operand in &row.operands {
-        put!("{}, ", emit_operand(operand));
-    }
-    put!(
-        "], counts: &{:?}, gate: GateId({}), undocumented: {}, syntax: {:?} }},\n",
-        row.counts, row.gate, row.undocumented, row.syntax
-    );
+}
+
+fn emit_row(out: &mut String, shared: &mut Shared, row: &Row) {
+    let slots: Vec<String> = row.slots.iter().map(|slot| emit_slot(shared, slot)).collect();
+    let operands: Vec<String> = row.operands.iter().map(emit_operand).collect();
+    writeln!(
+        out,
+        "Row {{ form: Form::{}, slots: {}, operands: {}, counts: &{:?}, gate: GateId({}), \
+         undocumented: {}, syntax: {:?} }},",
+        row.form,
+        shared.list("SLOTS", "Slot", &slots),
+        shared.list("OPERANDS", "Operand", &operands),
+        row.counts,
+        row.gate,
+        row.undocumented,
+        row.syntax
+    )
+    .expect("writes to a string");
+}
+
+fn emit_slot(shared: &mut Shared, slot: &Slot) -> String {
+    let alternatives: Vec<String> = slot.def.alternatives.iter().map(emit_alternative).collect();
+    format!(
+        "Slot {{ name: {:?}, optional: {}, group: {}, gate: GateId({}), default: {:?}, alternatives: {} }}",
+        slot.name,
+        slot.optional,
+        slot.group,
+        slot.gate,
+        slot.def.default.filter(|_| slot.optional),
+        shared.list("ALTERNATIVES", "Alternative", &alternatives)
+    )
+}
+
+fn emit_alternative(alternative: &Alternative) -> String {
+    let canonical = match &alternative.canonical {
+        Some(text) => format!("Some(Mod::{})", mod_variant(text)),
+        None => "None".into(),
+    };
+    format!(
+        "Alternative {{ modifier: Mod::{}, gate: GateId({}), canonical: {canonical} }}",
+        mod_variant(&alternative.text),
+        alternative.gate
+    )
 }

@@ -11,6 +11,7 @@ use crate::syntax;
 
 mod address;
 mod allow;
+mod flow;
 mod gate;
 mod header;
 mod instruction;
@@ -62,7 +63,9 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     instruction::check(program, settings, out);
     gate::check(program, out);
     value::check(program, out);
-    address::check(program, out);
+    let flows = flow::flows(program);
+    address::check(program, &flows, out);
+    flow::check(program, &flows, out);
 }
 
 /// Every rule of the program, sorted by name.
@@ -76,6 +79,7 @@ pub fn rules() -> Vec<&'static Rule> {
         gate::RULES,
         value::RULES,
         address::RULES,
+        flow::RULES,
         allow::RULES,
     ]
     .concat();

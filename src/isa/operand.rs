@@ -162,7 +162,7 @@ impl Fit<'_> {
                 if self.length(*length) != u32::from(vector) {
                     return Err(whole(Reason::Length(self.length(*length))));
                 }
-                self.value(value, spec.access, Actual::Register { ty, vector: 1 }).map_err(whole)
+                self.element(value, spec.access, Actual::Register { ty, vector: 1 }).map_err(whole)
             }
             (Shape::Vector(_, length), _) => Err(whole(Reason::Length(self.length(*length)))),
             (Shape::Pair(a, b, _), Actual::Pair(first, second)) => {
@@ -206,9 +206,24 @@ impl Fit<'_> {
         }
         for n in 0..count {
             let given = self.actual[(first + n) as usize];
-            self.value(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
+            self.element(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
         }
         Ok(())
+    }
+
+    /// Like a value; but ptxas takes an integer register for a floating-point element of its size.
+    fn element(&mut self, value: &Value, access: Access, given: Actual) -> Result<(), Reason> {
+        let ty = self.ty(value.ty);
+        match given {
+            Actual::Register { ty: register, vector: 1 }
+                if ty.class() == TypeClass::Float
+                    && register.class() == TypeClass::Integer
+                    && register.bits() == ty.bits() =>
+            {
+                Ok(())
+            }
+            _ => self.value(value, access, given),
+        }
     }
 
     fn value(&mut self, value: &Value, access: Access, given: Actual) -> Result<(), Reason> {
@@ -226,6 +241,8 @@ impl Fit<'_> {
                 Err(Reason::NeedsConstant)
             }
             Actual::Special { .. } if !value.special => Err(Reason::Special),
+            // Before PTX 2.0 `%tid` and its like had 16 bits; code of that time still assembles.
+            Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
             Actual::Register { ty: register, vector: 1 } | Actual::Special { ty: register, vector: 1 } => {
                 register_fits(ty, register, value.wider).then_some(()).ok_or(Reason::Type(ty))
             }

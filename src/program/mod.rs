@@ -2,8 +2,11 @@
 //! table. This layer holds facts and problems, no prose: [`crate::check`] explains them.
 
 pub mod header;
+pub mod flow;
+pub mod meaning;
 mod resolve;
 mod scope;
+pub mod value;
 pub mod variable;
 
 use std::ops::Range;

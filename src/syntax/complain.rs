@@ -79,7 +79,9 @@ pub(super) fn name_in_expression(input: Tokens<'_>) -> Err<Unparsed> {
     let message = format!("`{}` cannot stand in a constant expression", shorten(name));
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message)
-            .note("only numbers, `WARP_SZ` and operators can: its value is computed while assembling")
+            .note(
+                "only numbers, `WARP_SZ` and operators can: its value is computed while assembling",
+            )
             .help("compute the value in a register first and use that register"),
     );
     GAVE_UP
@@ -87,7 +89,10 @@ pub(super) fn name_in_expression(input: Tokens<'_>) -> Err<Unparsed> {
 
 #[cold]
 pub(super) fn too_deep(input: Tokens<'_>, what: &str) -> Err<Unparsed> {
-    let message = format!("this {what} is nested more than {} deep", super::expr::MAX_NESTING);
+    let message = format!(
+        "this {what} is nested more than {} deep",
+        super::expr::MAX_NESTING
+    );
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).help("write it flatter"),
     );
@@ -97,7 +102,10 @@ pub(super) fn too_deep(input: Tokens<'_>, what: &str) -> Err<Unparsed> {
 /// `0f…` in an expression.
 #[cold]
 pub(super) fn exact_float(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
-    let message = format!("`{}` computes with a `0f` constant", shorten(input.slice(span)));
+    let message = format!(
+        "`{}` computes with a `0f` constant",
+        shorten(input.slice(span))
+    );
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, span, message)
             .note("constant expressions compute with integers and doubles only")
@@ -109,8 +117,10 @@ pub(super) fn exact_float(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
 /// An integer operator on a double.
 #[cold]
 pub(super) fn float_operator(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
-    let message =
-        format!("`{}` uses an integer operator on a floating-point constant", shorten(input.slice(span)));
+    let message = format!(
+        "`{}` uses an integer operator on a floating-point constant",
+        shorten(input.slice(span))
+    );
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, span, message)
             .help("doubles know `+ - * /`, comparisons and `?:`"),

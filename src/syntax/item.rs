@@ -54,9 +54,9 @@ impl Parser<'_> {
                     Item::Variable(Box::new(variable))
                 })
             }
-            ".file" | ".pragma" | ".alias" => {
-                self.run(directive::directive).map(|directive| self.directive_item(directive, text))
-            }
+            ".file" | ".pragma" | ".alias" => self
+                .run(directive::directive)
+                .map(|directive| self.directive_item(directive, text)),
             _ => {
                 self.report(misplaced(self.input()));
                 return Item::Error(self.skip_item());
@@ -91,11 +91,15 @@ impl Parser<'_> {
     /// Skips a broken item: through its `;`, or up to the line where the next one begins.
     fn skip_item(&mut self) -> Span {
         let start = self.bump().start;
+        let mut braces = 0u32;
         loop {
             match self.kind() {
-                Kind::Eof | Kind::RBrace => break,
+                Kind::Eof => break,
                 Kind::Word if self.on_new_line(0) && self.item_begins() => break,
-                Kind::Semi => {
+                Kind::LBrace => braces += 1,
+                Kind::RBrace if braces == 0 => break,
+                Kind::RBrace => braces -= 1,
+                Kind::Semi if braces == 0 => {
                     self.bump();
                     break;
                 }
@@ -110,8 +114,20 @@ impl Parser<'_> {
     fn item_begins(&self) -> bool {
         matches!(
             self.text(),
-            ".version" | ".target" | ".address_size" | ".entry" | ".func" | ".visible" | ".extern"
-                | ".weak" | ".common" | ".global" | ".const" | ".section" | ".file" | ".alias"
+            ".version"
+                | ".target"
+                | ".address_size"
+                | ".entry"
+                | ".func"
+                | ".visible"
+                | ".extern"
+                | ".weak"
+                | ".common"
+                | ".global"
+                | ".const"
+                | ".section"
+                | ".file"
+                | ".alias"
         )
     }
 
@@ -136,8 +152,12 @@ impl Parser<'_> {
         let first = self.peek();
         if first.kind() == Kind::At && self.kind_at(1) == Kind::At {
             self.report(
-                Diagnostic::new(&SYNTAX_ERROR, first.span(), "`@@` directives ended with PTX 1.x")
-                    .help("write debug data in `.section`s"),
+                Diagnostic::new(
+                    &SYNTAX_ERROR,
+                    first.span(),
+                    "`@@` directives ended with PTX 1.x",
+                )
+                .help("write debug data in `.section`s"),
             );
         } else if !matches!(first.kind(), Kind::Bad | Kind::BadNumber) {
             let text = super::lexer::shorten(self.context.slice(first.span()));
@@ -179,7 +199,10 @@ impl Parser<'_> {
             span: Span::default(),
             linkage,
             is_entry,
-            name: Name { symbol: self.names.intern(""), span: Span::empty(self.end()) },
+            name: Name {
+                symbol: self.names.intern(""),
+                span: Span::empty(self.end()),
+            },
             returns: Vec::new(),
             parameters: Vec::new(),
             directives: Vec::new(),
@@ -233,7 +256,7 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                Kind::Word if self.body_begins() => return Some(()),
+                Kind::Word if self.header_ended() => return Some(()),
                 Kind::Word => self.header_directive(function)?,
                 Kind::Semi if self.kind_at(1) == Kind::LBrace || self.directive_follows() => {
                     let span = self.peek().span();
@@ -250,10 +273,22 @@ impl Parser<'_> {
     fn directive_follows(&self) -> bool {
         matches!(
             self.text_at(1),
-            ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm"
-                | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank"
-                | ".blocksareclusters" | ".minperctamemory"
+            ".maxnreg"
+                | ".maxntid"
+                | ".reqntid"
+                | ".minnctapersm"
+                | ".maxnctapersm"
+                | ".reqnctapercluster"
+                | ".explicitcluster"
+                | ".maxclusterrank"
+                | ".blocksareclusters"
+                | ".minperctamemory"
         )
+    }
+
+    /// Whether the word here belongs to no header, so that a `{` or `;` is missing.
+    fn header_ended(&self) -> bool {
+        self.item_begins() || self.body_begins() || declaration::begins(self.text())
     }
 
     /// Whether the word here belongs into a body, so that its `{` is missing.
@@ -269,7 +304,11 @@ impl Parser<'_> {
             self.run(declaration::attribute)?;
             let name = declaration::word_name(word)?;
             let arguments = Vec::new();
-            function.directives.push(Directive { span: self.since(start), name, arguments });
+            function.directives.push(Directive {
+                span: self.since(start),
+                name,
+                arguments,
+            });
             return Some(());
         }
         let mut directive = self.run(directive::directive)?;
@@ -283,8 +322,12 @@ impl Parser<'_> {
 
     /// Skips a broken header up to its body or end.
     fn skip_header(&mut self) {
-        while !matches!(self.kind(), Kind::Eof | Kind::LBrace | Kind::RBrace | Kind::Semi)
-            && !(self.kind() == Kind::Word && self.on_new_line(0) && (self.item_begins() || self.body_begins()))
+        while !matches!(
+            self.kind(),
+            Kind::Eof | Kind::LBrace | Kind::RBrace | Kind::Semi
+        ) && !(self.kind() == Kind::Word
+            && self.on_new_line(0)
+            && (self.item_begins() || self.body_begins()))
         {
             self.bump();
         }
@@ -305,9 +348,13 @@ impl Parser<'_> {
             Kind::Word | Kind::Eof => {
                 let end = Span::empty(self.end());
                 self.report(
-                    Diagnostic::new(&SYNTAX_ERROR, end, "this function has neither a body nor a `;`")
-                        .label("expected `{` or `;`")
-                        .help("write the body in `{ }`, or end the declaration with `;`"),
+                    Diagnostic::new(
+                        &SYNTAX_ERROR,
+                        end,
+                        "this function has neither a body nor a `;`",
+                    )
+                    .label("expected `{` or `;`")
+                    .help("write the body in `{ }`, or end the declaration with `;`"),
                 );
                 None
             }
@@ -359,7 +406,7 @@ impl Parser<'_> {
                 break;
             }
             if is_plain {
-                self.section_line()?;
+                self.section_line();
             } else {
                 self.bump();
             }
@@ -368,28 +415,36 @@ impl Parser<'_> {
         if self.kind() == Kind::RBrace {
             self.bump();
         }
-        Some(Section { span: self.since(word.start), name, body })
+        Some(Section {
+            span: self.since(word.start),
+            name,
+            body,
+        })
     }
 
-    /// `label:` or `.b32 item, item`
-    fn section_line(&mut self) -> Option<()> {
-        match self.kind() {
+    /// `label:` or `.b32 item, item`; after an error, everything up to the section's `}`.
+    fn section_line(&mut self) {
+        let good = match self.kind() {
             Kind::Ident if self.kind_at(1) == Kind::Colon => {
                 self.bump();
                 self.bump();
+                true
             }
             Kind::Word if matches!(self.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
                 self.bump();
-                self.run(section_items)?;
+                self.run(section_items).is_some()
             }
             _ => {
-                complain::unexpected(self.input(), "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`");
-                while !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
-                    self.bump();
-                }
+                complain::unexpected(
+                    self.input(),
+                    "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`",
+                );
+                false
             }
+        };
+        while !good && !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
+            self.bump();
         }
-        Some(())
     }
 }
 
@@ -430,11 +485,20 @@ fn misplaced(input: Tokens<'_>) -> Diagnostic {
     );
     match text {
         ".loc" | ".loc_intermediate" => report.help("write it inside a function's body"),
-        ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".noreturn"
-        | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" | ".blocksareclusters"
-        | ".minperctamemory" | ".abi_preserve" | ".abi_preserve_control" | ".language" => {
-            report.help("write it between a function's header and its `{`")
-        }
+        ".maxnreg"
+        | ".maxntid"
+        | ".reqntid"
+        | ".minnctapersm"
+        | ".maxnctapersm"
+        | ".noreturn"
+        | ".reqnctapercluster"
+        | ".explicitcluster"
+        | ".maxclusterrank"
+        | ".blocksareclusters"
+        | ".minperctamemory"
+        | ".abi_preserve"
+        | ".abi_preserve_control"
+        | ".language" => report.help("write it between a function's header and its `{`"),
         _ => report.label("expected a directive, a declaration or a function"),
     }
 }
@@ -460,13 +524,25 @@ fn version(input: Tokens<'_>) -> PResult<'_, VersionDirective> {
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         rest.report(if plain {
             let right = format!("{text}.0");
-            report.fix(Applicability::Unsafe, format!("write `{right}`"), number.span(), right)
+            report.fix(
+                Applicability::Unsafe,
+                format!("write `{right}`"),
+                number.span(),
+                right,
+            )
         } else {
             report.help("write for example `8.0`")
         });
     }
     let span = word.span().to(number.span());
-    Ok((rest.advance(), VersionDirective { span, number: number.span(), version }))
+    Ok((
+        rest.advance(),
+        VersionDirective {
+            span,
+            number: number.span(),
+            version,
+        },
+    ))
 }
 
 /// `.target sm_90a, debug`
@@ -476,15 +552,28 @@ fn target(input: Tokens<'_>) -> PResult<'_, TargetDirective> {
         .parse(rest)
         .map_err(|_: nom::Err<_>| complain::unexpected(rest, "a target such as `sm_90a`"))?;
     if rest.kind() == Kind::Comma {
-        return Err(complain::unexpected(rest.advance(), "a target or an option behind the `,`"));
+        return Err(complain::unexpected(
+            rest.advance(),
+            "a target or an option behind the `,`",
+        ));
     }
-    let span = words.last().map_or(word.span(), |last| word.span().to(last.span));
+    let span = words
+        .last()
+        .map_or(word.span(), |last| word.span().to(last.span));
     Ok((rest, TargetDirective { span, words }))
 }
 
 /// `.address_size 64`
 fn address_size(input: Tokens<'_>) -> PResult<'_, AddressSize> {
-    let size = alt((expr::number, |rest| Err(complain::unexpected(rest, "`32` or `64`"))));
+    let size = alt((expr::number, |rest| {
+        Err(complain::unexpected(rest, "`32` or `64`"))
+    }));
     let (rest, (word, size)) = pair(token(Kind::Word), size).parse(input)?;
-    Ok((rest, AddressSize { span: word.span().to(size.span), size }))
+    Ok((
+        rest,
+        AddressSize {
+            span: word.span().to(size.span),
+            size,
+        },
+    ))
 }

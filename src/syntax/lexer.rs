@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::number;
 use super::rules::{BAD_LITERAL, SYNTAX_ERROR};
-use super::token::{Kind, Token};
+use super::token::{Kind, MAX_DIAGNOSTICS, Token};
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::source::Span;
 
@@ -69,9 +69,7 @@ const fn class_of(byte: u8) -> Class {
         b'"' => Class::Quote,
         b'#' => Class::Hash,
         b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b';' | b':' | b'@' | b'?' | b'!'
-        | b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => {
-            Class::Punctuation
-        }
+        | b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => Class::Punctuation,
         _ => Class::None,
     }
 }
@@ -88,7 +86,10 @@ static CLASSES: [Class; 256] = {
 
 /// Whether `byte` can continue an identifier.
 pub(super) fn continues_name(byte: u8) -> bool {
-    matches!(CLASSES[byte as usize], Class::Letter | Class::Digit | Class::Sigil)
+    matches!(
+        CLASSES[byte as usize],
+        Class::Letter | Class::Digit | Class::Sigil
+    )
 }
 
 struct Lexer<'a> {
@@ -140,7 +141,10 @@ impl Lexer<'_> {
     /// The end of the letters, digits, `_` and `$` from `at` on.
     fn name_end(&self, at: usize) -> usize {
         let rest = &self.bytes[at..];
-        at + rest.iter().position(|&b| !continues_name(b)).unwrap_or(rest.len())
+        at + rest
+            .iter()
+            .position(|&b| !continues_name(b))
+            .unwrap_or(rest.len())
     }
 
     fn identifier(&mut self) {
@@ -148,7 +152,11 @@ impl Lexer<'_> {
         let end = self.name_end(start + 1);
         let text = &self.text[start..end];
         let symbol = self.out.names.intern(text);
-        let kind = if text == "WARP_SZ" { Kind::WarpSize } else { Kind::Ident };
+        let kind = if text == "WARP_SZ" {
+            Kind::WarpSize
+        } else {
+            Kind::Ident
+        };
         self.out.tokens.push(Token::named(kind, start, end, symbol));
         self.at = end;
         self.opcode_goes_on = true;
@@ -162,7 +170,9 @@ impl Lexer<'_> {
             b'%' => self.push(Kind::Percent, self.at, self.at + 1),
             b'_' => {
                 let symbol = self.out.names.intern("_");
-                self.out.tokens.push(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
+                self.out
+                    .tokens
+                    .push(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
                 self.opcode_goes_on = false;
                 self.at += 1;
             }
@@ -198,12 +208,18 @@ impl Lexer<'_> {
         }
         // The modifiers of an opcode are interned with it as a whole, by the parser.
         let glued = self.opcode_goes_on
-            && self.out.tokens.last().is_some_and(|last| last.end as usize == start);
+            && self
+                .out
+                .tokens
+                .last()
+                .is_some_and(|last| last.end as usize == start);
         if glued {
             self.out.tokens.push(Token::new(Kind::Word, start, end));
         } else {
             let symbol = self.out.names.intern(&self.text[start..end]);
-            self.out.tokens.push(Token::named(Kind::Word, start, end, symbol));
+            self.out
+                .tokens
+                .push(Token::named(Kind::Word, start, end, symbol));
         }
         self.at = end;
     }
@@ -274,31 +290,30 @@ impl Lexer<'_> {
 
     /// A string: everything up to the next quote, on one line, without escapes.
     fn string(&mut self) {
-        let rest = &self.bytes[self.at..];
-        let line = &rest[..line_length(rest)];
-        let mut length = 1;
-        while length < line.len() && line[length] != b'"' {
-            if line[length..].starts_with(b"\\\"") {
-                let at = (self.at + length) as u32;
-                let span = Span::new(at, at + 2);
-                self.out.diagnostics.push(
-                    Diagnostic::new(&BAD_LITERAL, span, "a string in PTX has no escapes")
-                        .note("the `\\` is an ordinary character and the `\"` ends the string")
-                        .help("write the string without `\"` inside"),
-                );
-                length += 1;
+        let start = self.at;
+        let mut end = start + 1;
+        loop {
+            match self.bytes.get(end) {
+                Some(b'"') => return self.push(Kind::String, start, end + 1),
+                Some(b'\\') if self.bytes.get(end + 1) == Some(&b'"') => {
+                    let span = Span::new(end as u32, end as u32 + 2);
+                    self.report(
+                        Diagnostic::new(&BAD_LITERAL, span, "a string in PTX has no escapes")
+                            .note("the `\\` is an ordinary character and the `\"` ends the string")
+                            .help("write the string without `\"` inside"),
+                    );
+                    end += 2;
+                }
+                Some(b'\n' | b'\r') | None => break,
+                Some(_) => end += 1,
             }
-            length += 1;
         }
-        if length < line.len() {
-            return self.push(Kind::String, self.at, self.at + length + 1);
-        }
-        let span = self.span(line.len());
+        let span = Span::new(start as u32, end as u32);
         self.report(
             Diagnostic::new(&BAD_LITERAL, span, "this string has no closing `\"`")
                 .help("close it with `\"` on the same line"),
         );
-        self.push(Kind::String, self.at, self.at + line.len());
+        self.push(Kind::String, start, end);
     }
 
     /// `# 1 "file"` and `#line 1 "file"` are kept aside; anything else with `#` is refused.
@@ -311,7 +326,10 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         let length = line_length(rest);
         let body = self.text[self.at + 1..self.at + length].trim_start_matches([' ', '\t']);
-        let word = body.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
+        let word = body
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or("");
         let is_marker = word == "line" || word.starts_with(|c: char| c.is_ascii_digit());
         if line_start && is_marker {
             return self.comment(length);
@@ -319,7 +337,17 @@ impl Lexer<'_> {
         let span = self.span(1);
         let is_preprocessor = matches!(
             word,
-            "define" | "include" | "if" | "ifdef" | "ifndef" | "elif" | "else" | "endif" | "undef" | "pragma" | "error"
+            "define"
+                | "include"
+                | "if"
+                | "ifdef"
+                | "ifndef"
+                | "elif"
+                | "else"
+                | "endif"
+                | "undef"
+                | "pragma"
+                | "error"
         );
         let report = if line_start && is_preprocessor {
             Diagnostic::new(&SYNTAX_ERROR, span, format!("`#{word}` is not PTX"))
@@ -359,15 +387,21 @@ impl Lexer<'_> {
 
     #[cold]
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.out.diagnostics.push(diagnostic);
+        if self.out.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.out.diagnostics.push(diagnostic);
+        }
     }
 
     fn byte_order_mark(&mut self) {
         let span = self.span(3);
         self.report(
-            Diagnostic::new(&SYNTAX_ERROR, span, "the file starts with a byte order mark")
-                .note("PTX is plain ASCII outside comments")
-                .fix(Applicability::Safe, "remove the mark (U+FEFF)", span, ""),
+            Diagnostic::new(
+                &SYNTAX_ERROR,
+                span,
+                "the file starts with a byte order mark",
+            )
+            .note("PTX is plain ASCII outside comments")
+            .fix(Applicability::Safe, "remove the mark (U+FEFF)", span, ""),
         );
         self.at = 3;
     }
@@ -387,7 +421,11 @@ impl Lexer<'_> {
             0x0b | 0x0c => Diagnostic::new(
                 &SYNTAX_ERROR,
                 span,
-                if byte == 0x0b { "a vertical tab is no blank in PTX" } else { "a form feed is no blank in PTX" },
+                if byte == 0x0b {
+                    "a vertical tab is no blank in PTX"
+                } else {
+                    "a form feed is no blank in PTX"
+                },
             )
             .fix(Applicability::Safe, "write a space", span, " "),
             0 => Diagnostic::new(&SYNTAX_ERROR, span, "a NUL byte stands inside the file")
@@ -396,10 +434,12 @@ impl Lexer<'_> {
             b'\\' => Diagnostic::new(&SYNTAX_ERROR, span, "`\\` is nothing in PTX")
                 .note("there are no continuation lines: a statement goes on until its `;`")
                 .help("remove it"),
-            _ if !byte.is_ascii() => {
-                Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` is not ASCII", shorten(run)))
-                    .note("outside comments PTX is plain ASCII")
-            }
+            _ if !byte.is_ascii() => Diagnostic::new(
+                &SYNTAX_ERROR,
+                span,
+                format!("`{}` is not ASCII", shorten(run)),
+            )
+            .note("outside comments PTX is plain ASCII"),
             _ => Diagnostic::new(
                 &SYNTAX_ERROR,
                 span,
@@ -450,7 +490,11 @@ pub(super) fn shorten(text: &str) -> String {
 /// How many bytes stand before the line's end (without a carriage return there).
 fn line_length(rest: &[u8]) -> usize {
     let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-    if length > 0 && rest[length - 1] == b'\r' { length - 1 } else { length }
+    if length > 0 && rest[length - 1] == b'\r' {
+        length - 1
+    } else {
+        length
+    }
 }
 
 fn find(haystack: &[u8], needle: &[u8; 2]) -> Option<usize> {

@@ -25,7 +25,10 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub fn input(&self) -> Tokens<'a> {
-        Tokens { tokens: &self.tokens[self.at..], context: self.context }
+        Tokens {
+            tokens: &self.tokens[self.at..],
+            context: self.context,
+        }
     }
 
     pub fn peek(&self) -> Token {
@@ -37,7 +40,9 @@ impl<'a> Parser<'a> {
     }
 
     pub fn kind_at(&self, ahead: usize) -> Kind {
-        self.tokens.get(self.at + ahead).map_or(Kind::Eof, |token| token.kind())
+        self.tokens
+            .get(self.at + ahead)
+            .map_or(Kind::Eof, |token| token.kind())
     }
 
     pub fn text(&self) -> &'a str {
@@ -45,7 +50,9 @@ impl<'a> Parser<'a> {
     }
 
     pub fn text_at(&self, ahead: usize) -> &'a str {
-        self.tokens.get(self.at + ahead).map_or("", |token| self.context.slice(token.span()))
+        self.tokens
+            .get(self.at + ahead)
+            .map_or("", |token| self.context.slice(token.span()))
     }
 
     /// Takes the next token; the end of the file stays.
@@ -59,7 +66,9 @@ impl<'a> Parser<'a> {
 
     /// The end of the last token taken.
     pub fn end(&self) -> u32 {
-        self.at.checked_sub(1).map_or(0, |last| self.tokens[last].end)
+        self.at
+            .checked_sub(1)
+            .map_or(0, |last| self.tokens[last].end)
     }
 
     /// From `start` to the last token taken.
@@ -91,9 +100,15 @@ impl<'a> Parser<'a> {
     /// Whether the token `ahead` of here is the first of its line.
     pub fn on_new_line(&self, ahead: usize) -> bool {
         let at = self.at + ahead;
-        let Some(token) = self.tokens.get(at) else { return false };
-        let Some(before) = at.checked_sub(1).map(|before| self.tokens[before]) else { return true };
-        self.context.slice(Span::new(before.end, token.start)).contains('\n')
+        let Some(token) = self.tokens.get(at) else {
+            return false;
+        };
+        let Some(before) = at.checked_sub(1).map(|before| self.tokens[before]) else {
+            return true;
+        };
+        self.context
+            .slice(Span::new(before.end, token.start))
+            .contains('\n')
     }
 
     /// Whether a statement begins here, seen from within one that has no `;` yet.
@@ -123,7 +138,10 @@ impl<'a> Parser<'a> {
                 Kind::At => true,
                 Kind::Word => {
                     declaration::begins(self.text())
-                        || matches!(self.text(), ".loc" | ".pragma" | ".entry" | ".func" | ".section")
+                        || matches!(
+                            self.text(),
+                            ".loc" | ".pragma" | ".entry" | ".func" | ".section"
+                        )
                 }
                 Kind::Ident if self.text().starts_with('%') => false,
                 Kind::Ident => match self.kind_at(1) {
@@ -197,7 +215,10 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         let span = self.since(start);
-        let before = self.context.text[..start as usize].trim_end().bytes().last();
+        let before = self.context.text[..start as usize]
+            .trim_end()
+            .bytes()
+            .last();
         let message = match before {
             Some(b'}') => "a `;` stands behind `}`",
             Some(b';') => "a second `;` stands here",
@@ -210,10 +231,17 @@ impl<'a> Parser<'a> {
 
 /// A statement's text for a message: on one line, and not too long.
 fn quote(text: &str) -> String {
-    let words: Vec<&str> = text.get(..400).unwrap_or(text).split_whitespace().take(40).collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(61));
+        if let Some((end, _)) = line.char_indices().nth(60) {
+            line.truncate(end);
+            line.push('…');
+            break;
+        }
     }
+    line
 }

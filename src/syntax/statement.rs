@@ -1,7 +1,8 @@
 //! The statements of a body (PTX ISA §4.3), in a loop that goes on after every error.
 
 use super::ast::{
-    Body, Guard, Instruction, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind, Targets,
+    Body, Guard, Instruction, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind,
+    Targets,
 };
 use super::ast::{Const, Operand};
 use super::complain;
@@ -31,7 +32,10 @@ impl Statements {
 impl<'a> Parser<'a> {
     /// A body behind its `{`, which is `open`.
     pub fn body(&mut self, open: Span) -> Body {
-        let mut statements = Statements { list: Vec::new(), open: Vec::new() };
+        let mut statements = Statements {
+            list: Vec::new(),
+            open: Vec::new(),
+        };
         let close = loop {
             match self.kind() {
                 Kind::Ident if self.kind_at(1) == Kind::Colon => self.label(&mut statements),
@@ -42,7 +46,9 @@ impl<'a> Parser<'a> {
                 Kind::LBrace => self.open(&mut statements),
                 Kind::RBrace => {
                     let close = self.bump().span();
-                    let Some(opened) = statements.open.pop() else { break close };
+                    let Some(opened) = statements.open.pop() else {
+                        break close;
+                    };
                     let index = statements.list.len() as u32;
                     statements.list[opened as usize].kind = StatementKind::Open { close: index };
                     statements.push(close, StatementKind::Close { open: opened });
@@ -63,7 +69,11 @@ impl<'a> Parser<'a> {
             statements.list[index as usize].kind = StatementKind::Open { close: end };
         }
         statements.list.shrink_to_fit();
-        Body { open, close, statements: statements.list }
+        Body {
+            open,
+            close,
+            statements: statements.list,
+        }
     }
 
     fn open(&mut self, statements: &mut Statements) {
@@ -87,7 +97,8 @@ impl<'a> Parser<'a> {
     fn module_goes_on(&self) -> bool {
         let is_function = |text| matches!(text, ".entry" | ".func");
         match self.text() {
-            ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".section" | ".alias" => true,
+            ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".section"
+            | ".alias" => true,
             ".visible" | ".weak" | ".extern" | ".common" => is_function(self.text_at(1)),
             _ => false,
         }
@@ -96,7 +107,10 @@ impl<'a> Parser<'a> {
     #[cold]
     fn missing_close(&self, open: Span, statements: &Statements) -> Span {
         let place = self.peek();
-        let innermost = statements.open.last().map(|&at| statements.list[at as usize].span);
+        let innermost = statements
+            .open
+            .last()
+            .map(|&at| statements.list[at as usize].span);
         let count = statements.open.len() + 1;
         let what = if place.kind() == Kind::Eof {
             "the end of the file".to_string()
@@ -112,7 +126,11 @@ impl<'a> Parser<'a> {
             .also(innermost.unwrap_or(open), "this `{` is not closed");
         self.report(report.fix(
             Applicability::Unsafe,
-            if count == 1 { "insert `}`".to_string() } else { format!("insert {count} `}}`") },
+            if count == 1 {
+                "insert `}`".to_string()
+            } else {
+                format!("insert {count} `}}`")
+            },
             Span::empty(self.end()),
             format!("\n{}", "}".repeat(count.min(64))),
         ));
@@ -127,11 +145,19 @@ impl<'a> Parser<'a> {
             match self.text() {
                 ".callprototype" => {
                     let kind = self.run(|input| prototype(input, name));
-                    return self.finish(statements, start, kind.map(|p| StatementKind::Prototype(Box::new(p))));
+                    return self.finish(
+                        statements,
+                        start,
+                        kind.map(|p| StatementKind::Prototype(Box::new(p))),
+                    );
                 }
                 ".calltargets" | ".branchtargets" => {
                     let kind = self.run(|input| targets(input, name));
-                    return self.finish(statements, start, kind.map(|t| StatementKind::Targets(Box::new(t))));
+                    return self.finish(
+                        statements,
+                        start,
+                        kind.map(|t| StatementKind::Targets(Box::new(t))),
+                    );
                 }
                 _ => {}
             }
@@ -156,7 +182,8 @@ impl<'a> Parser<'a> {
     fn declaration_or_directive(&mut self, statements: &mut Statements) {
         let start = self.peek().start;
         let text = self.text();
-        if declaration::begins(text) {
+        // Compiled code has a `.loc` in every other line.
+        if text != ".loc" && declaration::begins(text) {
             let input = self.input();
             let variable = self.run(declaration::variable);
             if let Some(linkage) = variable.as_ref().and_then(|variable| variable.linkage) {
@@ -164,7 +191,11 @@ impl<'a> Parser<'a> {
             }
             let kind = variable.map(|variable| StatementKind::Variable(Box::new(variable)));
             self.finish(statements, start, kind);
-            if let Some(Statement { span, kind: StatementKind::Variable(variable) }) = statements.list.last_mut() {
+            if let Some(Statement {
+                span,
+                kind: StatementKind::Variable(variable),
+            }) = statements.list.last_mut()
+            {
                 variable.span = *span;
             }
             return;
@@ -173,7 +204,9 @@ impl<'a> Parser<'a> {
             self.report(unknown_directive(self.input()));
             return self.broken(statements);
         }
-        let kind = self.run(directive::directive).map(|d| StatementKind::Directive(Box::new(d)));
+        let kind = self
+            .run(directive::directive)
+            .map(|d| StatementKind::Directive(Box::new(d)));
         if kind.is_none() || directive::takes_semicolon(text) {
             return self.finish(statements, start, kind);
         }
@@ -184,7 +217,9 @@ impl<'a> Parser<'a> {
 
     fn guarded(&mut self, statements: &mut Statements) {
         let start = self.peek().start;
-        let Some(guard) = self.run(operand::guard) else { return self.broken(statements) };
+        let Some(guard) = self.run(operand::guard) else {
+            return self.broken(statements);
+        };
         match self.kind() {
             Kind::Ident => self.instruction(statements, Some(guard)),
             Kind::LBrace => {
@@ -231,7 +266,12 @@ impl<'a> Parser<'a> {
             _ => self.operand_list(start, in_call, first),
         }
         let operands = first_operand..self.operands.len() as u32;
-        let kind = StatementKind::Instruction(Instruction { guard, opcode, opcode_span, operands });
+        let kind = StatementKind::Instruction(Instruction {
+            guard,
+            opcode,
+            opcode_span,
+            operands,
+        });
         statements.push(self.since(start), kind);
     }
 
@@ -312,7 +352,10 @@ impl<'a> Parser<'a> {
     fn broken_operand(&mut self) {
         let start = self.peek().start;
         self.recover();
-        self.operands.push(Operand { span: self.since(start), kind: OperandKind::Error });
+        self.operands.push(Operand {
+            span: self.since(start),
+            kind: OperandKind::Error,
+        });
     }
 
     #[cold]
@@ -320,16 +363,27 @@ impl<'a> Parser<'a> {
         let comma = self.tokens[self.at - 1].span();
         let has_semicolon = self.kind() == Kind::Semi;
         self.report(
-            Diagnostic::new(&SYNTAX_ERROR, comma, "an operand is missing behind this `,`")
-                .label("expected an operand behind this")
-                .fix(
-                    Applicability::Unsafe,
-                    if has_semicolon { "remove the `,`" } else { "end the statement with `;` instead" },
-                    comma,
-                    if has_semicolon { "" } else { ";" },
-                ),
+            Diagnostic::new(
+                &SYNTAX_ERROR,
+                comma,
+                "an operand is missing behind this `,`",
+            )
+            .label("expected an operand behind this")
+            .fix(
+                Applicability::Unsafe,
+                if has_semicolon {
+                    "remove the `,`"
+                } else {
+                    "end the statement with `;` instead"
+                },
+                comma,
+                if has_semicolon { "" } else { ";" },
+            ),
         );
-        self.operands.push(Operand { span: Span::empty(comma.end), kind: OperandKind::Error });
+        self.operands.push(Operand {
+            span: Span::empty(comma.end),
+            kind: OperandKind::Error,
+        });
         if has_semicolon {
             self.bump();
         }
@@ -362,8 +416,15 @@ impl<'a> Parser<'a> {
                 "`{}` is no component of a register; there are `.x .y .z .w` and `.r .g .b .a`",
                 self.text()
             )),
-            Kind::LBracket | Kind::LBrace | Kind::Ident | Kind::Int | Kind::Float | Kind::F32
-            | Kind::F64 | Kind::WarpSize | Kind::Underscore => diagnostic.fix(
+            Kind::LBracket
+            | Kind::LBrace
+            | Kind::Ident
+            | Kind::Int
+            | Kind::Float
+            | Kind::F32
+            | Kind::F64
+            | Kind::WarpSize
+            | Kind::Underscore => diagnostic.fix(
                 Applicability::Unsafe,
                 "insert `,` between the operands",
                 Span::empty(before),
@@ -378,7 +439,8 @@ impl<'a> Parser<'a> {
 
 /// Whether a name such as `%3` was meant as the operator `%` and a number.
 fn remainder(name: &str) -> bool {
-    name.strip_prefix('%').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix('%')
+        .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cold]
@@ -387,20 +449,39 @@ fn unknown_directive(input: Tokens<'_>) -> Diagnostic {
     let span = input.peek().span();
     let belongs_to_header = matches!(
         text,
-        ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".noreturn"
-            | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" | ".blocksareclusters"
-            | ".minperctamemory" | ".abi_preserve" | ".abi_preserve_control" | ".language"
+        ".maxnreg"
+            | ".maxntid"
+            | ".reqntid"
+            | ".minnctapersm"
+            | ".maxnctapersm"
+            | ".noreturn"
+            | ".reqnctapercluster"
+            | ".explicitcluster"
+            | ".maxclusterrank"
+            | ".blocksareclusters"
+            | ".minperctamemory"
+            | ".abi_preserve"
+            | ".abi_preserve_control"
+            | ".language"
     );
     if belongs_to_header {
-        return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` cannot stand in a body"))
-            .help("write it between the function's header and its `{`");
+        return Diagnostic::new(
+            &SYNTAX_ERROR,
+            span,
+            format!("`{text}` cannot stand in a body"),
+        )
+        .help("write it between the function's header and its `{`");
     }
     if let ".callprototype" | ".calltargets" | ".branchtargets" = text {
         return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` has no label"))
             .help(format!("write a name before it, as in `name: {text} …;`"));
     }
-    Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` is no directive of a body"))
-        .label("expected an instruction or a declaration")
+    Diagnostic::new(
+        &SYNTAX_ERROR,
+        span,
+        format!("`{text}` is no directive of a body"),
+    )
+    .label("expected an instruction or a declaration")
 }
 
 #[cold]
@@ -421,7 +502,10 @@ fn prototype(input: Tokens<'_>, label: Name) -> PResult<'_, Prototype> {
     let rest = input.advance();
     let (rest, returns) = optional_parameters(rest)?;
     if !matches!(rest.kind(), Kind::Underscore | Kind::Ident) {
-        return Err(complain::unexpected(rest, "`_` in the place of the function's name"));
+        return Err(complain::unexpected(
+            rest,
+            "`_` in the place of the function's name",
+        ));
     }
     let (mut rest, parameters) = optional_parameters(rest.advance())?;
     let mut directives = Vec::new();
@@ -430,7 +514,15 @@ fn prototype(input: Tokens<'_>, label: Name) -> PResult<'_, Prototype> {
         directives.push(directive);
         rest = behind;
     }
-    Ok((rest, Prototype { name: label, returns, parameters, directives }))
+    Ok((
+        rest,
+        Prototype {
+            name: label,
+            returns,
+            parameters,
+            directives,
+        },
+    ))
 }
 
 fn optional_parameters(input: Tokens<'_>) -> PResult<'_, Vec<super::ast::Variable>> {
@@ -450,14 +542,21 @@ fn targets(input: Tokens<'_>, label: Name) -> PResult<'_, Targets> {
         list.push(one);
         rest = behind;
         if rest.kind() != Kind::Comma {
-            return Ok((rest, Targets { name: label, is_call, targets: list }));
+            return Ok((
+                rest,
+                Targets {
+                    name: label,
+                    is_call,
+                    targets: list,
+                },
+            ));
         }
     }
 }
 
 fn target(input: Tokens<'_>) -> PResult<'_, (Name, Option<Const>)> {
-    let (rest, name) =
-        operand::name(input).map_err(|_| complain::unexpected(input, "a label's or function's name"))?;
+    let (rest, name) = operand::name(input)
+        .map_err(|_| complain::unexpected(input, "a label's or function's name"))?;
     if rest.kind() != Kind::Lt {
         return Ok((rest, (name, None)));
     }

@@ -1,6 +1,6 @@
 //! Tokens, and the slice of them that the nom parsers take as their input.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::iter::{Copied, Enumerate};
 use std::slice::Iter;
 
@@ -140,13 +140,21 @@ const KINDS: [Kind; 46] = [
 impl Token {
     pub fn new(kind: Kind, start: usize, end: usize) -> Self {
         let symbol = NO_SYMBOL << KIND_BITS | kind as u32;
-        Token { start: start as u32, end: end as u32, symbol }
+        Token {
+            start: start as u32,
+            end: end as u32,
+            symbol,
+        }
     }
 
     /// A token whose text is interned.
     pub fn named(kind: Kind, start: usize, end: usize, symbol: Symbol) -> Self {
         let symbol = symbol.0 << KIND_BITS | kind as u32;
-        Token { start: start as u32, end: end as u32, symbol }
+        Token {
+            start: start as u32,
+            end: end as u32,
+            symbol,
+        }
     }
 
     pub fn kind(self) -> Kind {
@@ -164,19 +172,20 @@ impl Token {
 }
 
 /// More diagnostics than this help nobody, and would cost more memory than the file.
-const MAX_DIAGNOSTICS: u32 = 10_000;
+pub(super) const MAX_DIAGNOSTICS: usize = 10_000;
 
 /// What all parsers of one file share.
 pub(super) struct Context<'a> {
     pub text: &'a str,
     diagnostics: RefCell<Vec<Diagnostic>>,
-    count: Cell<u32>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(text: &'a str, diagnostics: Vec<Diagnostic>) -> Self {
-        let count = Cell::new(diagnostics.len() as u32);
-        Context { text, diagnostics: RefCell::new(diagnostics), count }
+        Context {
+            text,
+            diagnostics: RefCell::new(diagnostics),
+        }
     }
 
     pub fn slice(&self, span: Span) -> &'a str {
@@ -185,9 +194,9 @@ impl<'a> Context<'a> {
 
     #[cold]
     pub fn report(&self, diagnostic: Diagnostic) {
-        if self.count.get() < MAX_DIAGNOSTICS {
-            self.count.set(self.count.get() + 1);
-            self.diagnostics.borrow_mut().push(diagnostic);
+        let mut diagnostics = self.diagnostics.borrow_mut();
+        if diagnostics.len() < MAX_DIAGNOSTICS {
+            diagnostics.push(diagnostic);
         }
     }
 
@@ -226,7 +235,10 @@ impl<'a> Tokens<'a> {
     /// The input behind the next token. The end of the file is never passed.
     pub fn advance(self) -> Self {
         match self.tokens {
-            [first, rest @ ..] if first.kind() != Kind::Eof => Tokens { tokens: rest, ..self },
+            [first, rest @ ..] if first.kind() != Kind::Eof => Tokens {
+                tokens: rest,
+                ..self
+            },
             _ => self,
         }
     }
@@ -283,11 +295,17 @@ impl<'a> nom::Input for Tokens<'a> {
     }
 
     fn take(&self, index: usize) -> Self {
-        Tokens { tokens: &self.tokens[..index], ..*self }
+        Tokens {
+            tokens: &self.tokens[..index],
+            ..*self
+        }
     }
 
     fn take_from(&self, index: usize) -> Self {
-        Tokens { tokens: &self.tokens[index..], ..*self }
+        Tokens {
+            tokens: &self.tokens[index..],
+            ..*self
+        }
     }
 
     fn take_split(&self, index: usize) -> (Self, Self) {
