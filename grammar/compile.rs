@@ -750,6 +750,8 @@ impl OperandParser<'_> {
                 (align, bytes) = ("Extent::Fixed(8)".into(), "Extent::Fixed(8)".into());
             } else if word == "tensormap" || word == "generic" {
                 // Generic; the word is for readers.
+            } else if word == "any" {
+                space = "SpaceSpec::Any".into();
             } else if let Some(text) = word.strip_prefix("align=") {
                 align = self.extent(text)?;
             } else if let Some(text) = word.strip_prefix("bytes=") {
@@ -844,6 +846,18 @@ fn type_variant(text: &str) -> Result<&'static str> {
     ];
     let found = TYPES.iter().find(|(name, _)| *name == text);
     found.map(|(_, variant)| *variant).ok_or(format!("`{text}` is not a type"))
+}
+
+/// The state space that a modifier spells, window qualifiers dropped.
+fn space_variant(text: &str) -> &'static str {
+    match text.split("::").next().unwrap_or(text) {
+        ".const" => "Some(Space::Const)",
+        ".global" => "Some(Space::Global)",
+        ".local" => "Some(Space::Local)",
+        ".param" => "Some(Space::Param)",
+        ".shared" => "Some(Space::Shared)",
+        _ => "None",
+    }
 }
 
 /// `mbarrier.arrive.expect_tx` → `MbarrierArriveExpectTx`
@@ -955,8 +969,8 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
     for name in mods.keys() {
         put!("{name},");
     }
-    put!("}}\n/// Spelling, ordered class, and the register type that carries it.");
-    put!("static MODS: &[(&str, u8, Option<Type>)] = &[");
+    put!("}}\n/// Spelling, ordered class, register type that carries it, state space that it spells.");
+    put!("static MODS: &[(&str, u8, Option<Type>, Option<Space>)] = &[");
     for text in mods.values() {
         let class = grammar.classes.get(*text).copied().unwrap_or(0);
         let carrier = grammar.carriers.get(*text).map_or(text.as_str(), String::as_str);
@@ -964,7 +978,7 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
             Ok(variant) => format!("Some(Type::{variant})"),
             Err(_) => "None".into(),
         };
-        put!("({text:?}, {class}, {carrier}),");
+        put!("({text:?}, {class}, {carrier}, {}),", space_variant(text));
     }
     let mut sorted: Vec<_> = mods.iter().collect();
     sorted.sort_by_key(|(_, text)| *text);

@@ -11,6 +11,7 @@
 
 #![warn(missing_docs)]
 
+pub mod asm;
 pub mod check;
 pub mod cli;
 pub mod diagnostic;

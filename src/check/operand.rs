@@ -280,6 +280,7 @@ impl<'a> Site<'a> {
             }
             Value::Component(id, _) => format!("a `{}` element", self.routine.register(id).ty),
             Value::Not(_) => "a negated predicate".into(),
+            Value::Negated(_) => "a register with a minus sign".into(),
             Value::Special(id, None) if self.is_vector(value) => {
                 elements(SPECIALS[id as usize].vector.into())
             }

@@ -2,8 +2,8 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Operand, Shape, SpaceSpec, TypeSpec,
-    Value, ValueRange, space_of,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, TypeSpec,
+    Value, ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
 
@@ -27,8 +27,8 @@ pub enum Actual {
     },
     /// An integer constant.
     Int,
-    /// A floating-point constant.
-    Float,
+    /// A floating-point constant, and its width in bits.
+    Float(u32),
     /// A variable's name, perhaps with an offset: its address.
     Variable(Space),
     /// An element of an array: `s[2]`.
@@ -41,6 +41,8 @@ pub enum Actual {
     Sink,
     /// `!p`, with the type of the register.
     Not(Type),
+    /// `-r`
+    Negated,
     /// `{…}`: first part and number of parts.
     Vector(u16, u16),
     /// `a|b`: the parts.
@@ -143,6 +145,13 @@ impl Fit<'_> {
         let whole = |reason| (None, reason);
         if given == Actual::Unknown {
             return Ok(());
+        }
+        // `d|_` is the same as `d` for ptxas, whatever the instruction.
+        if let (Shape::Value(_), Actual::Pair(first, second)) = (&spec.shape, given)
+            && spec.access == Access::Write
+            && self.actual[second as usize] == Actual::Sink
+        {
+            return self.operand(spec, self.actual[first as usize]);
         }
         match (&spec.shape, given) {
             (Shape::Any | Shape::Rest, _) => Ok(()),
@@ -250,16 +259,16 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float if access != Access::Read || value.constants == Constants::Never => {
+            Actual::Int | Actual::Float(_) if access != Access::Read || value.constants == Constants::Never => {
                 Err(Reason::NeedsRegister)
             }
             Actual::Int => match ty.class() {
                 TypeClass::Float | TypeClass::Opaque => Err(Reason::Type(ty)),
                 _ => Ok(()),
             },
-            Actual::Float => match ty.class() {
+            Actual::Float(bits) => match ty.class() {
                 TypeClass::Float => Ok(()),
-                TypeClass::Bits if ty.bits() >= 32 => Ok(()),
+                TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
             Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => Ok(()),
@@ -281,7 +290,10 @@ impl Fit<'_> {
                 Some(space) if space == actual => Ok(()),
                 Some(space) => Err(Reason::Space(Some(space))),
                 // A barrier is in shared memory whatever the instruction spells.
+                None if spec.space == SpaceSpec::Any => Ok(()),
                 None if spec.mbar && actual != Space::Shared => Err(Reason::Space(Some(Space::Shared))),
+                // Variables of these spaces have no generic address before `cvta`.
+                None if matches!(actual, Space::Const | Space::Param) => Err(Reason::Space(None)),
                 None => Ok(()),
             },
         }
@@ -337,9 +349,9 @@ pub fn resolve_length(found: &RowMatch, length: Length) -> u32 {
 /// The state space that `spec` stands for; `None`: generic.
 pub fn resolve_space(found: &RowMatch, spec: SpaceSpec) -> Option<Space> {
     match spec {
-        SpaceSpec::Generic => None,
-        SpaceSpec::Fixed(modifier) => space_of(modifier),
-        SpaceSpec::Slot(slot) => found.meaning(slot as usize).and_then(space_of),
+        SpaceSpec::Generic | SpaceSpec::Any => None,
+        SpaceSpec::Fixed(modifier) => modifier.space(),
+        SpaceSpec::Slot(slot) => found.meaning(slot as usize).and_then(Mod::space),
     }
 }
 

@@ -215,6 +215,14 @@ impl<'a> Flow<'a> {
         if let [only] = all.as_slice() {
             return (!only.partial || only.at < at).then(|| SmallVec::from_slice(all));
         }
+        // Most others are written anew in the block that reads them.
+        let start = self.blocks[self.block_of(at)].start;
+        if let Some(last) = all[..all.partition_point(|d| d.at < at)].last()
+            && last.at >= start
+            && !last.partial
+        {
+            return Some(SmallVec::from_slice(&[*last]));
+        }
         let mut found = SmallVec::new();
         let mut undefined = false;
         let mut seen = vec![false; self.blocks.len()];

@@ -139,6 +139,8 @@ pub enum Value {
     Component(RegisterId, Component),
     /// `!p`
     Not(RegisterId),
+    /// `-r` (video instructions)
+    Negated(RegisterId),
     /// A special register, by its index in the table.
     Special(u16, Option<Component>),
     /// A constant.

@@ -14,7 +14,7 @@ use crate::isa::table::{SPECIALS, Shape, Special};
 use crate::isa::{self, Opcode};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Address, Body, Declarator, Function, Initializer, Instruction, Item, Module, Name, Operand,
+    Address, Body, ConstValue, Declarator, Function, Initializer, Instruction, Item, Module, Name, Operand,
     OperandKind, StatementKind, Variable as Declaration,
 };
 use crate::syntax::names::Symbol;
@@ -433,7 +433,10 @@ impl<'a> Resolver<'a> {
                 Value::Register(id) => Value::Not(id),
                 _ => Value::Unknown,
             },
-            OperandKind::Negated(inner) => self.operand(current, inner, false),
+            OperandKind::Negated(inner) => match self.operand(current, inner, false) {
+                Value::Register(id) | Value::Component(id, _) => Value::Negated(id),
+                _ => Value::Unknown,
+            },
             OperandKind::Sink => Value::Sink,
             OperandKind::Const(value) => Value::Const(*value),
             OperandKind::NameOffset { name, offset } => match self.name(current, *name, false) {
@@ -629,8 +632,10 @@ fn actual(value: Value, routine: &Routine, variables: &[Variable], first: u32) -
             let vector = if component.is_some() { 1 } else { special.vector };
             Actual::Special { ty: special.ty, vector }
         }
-        Value::Const(value) if value.int().is_some() => Actual::Int,
-        Value::Const(_) => Actual::Float,
+        Value::Negated(_) => Actual::Negated,
+        Value::Const(ConstValue::Int { .. }) => Actual::Int,
+        Value::Const(ConstValue::F32(_)) => Actual::Float(32),
+        Value::Const(ConstValue::F64(_)) => Actual::Float(64),
         // `.reg` parameters of functions and register groups are registers; the rest is memory.
         Value::Variable(id, _) => Actual::Variable(space(id)),
         Value::Element(id) => Actual::Element(space(id)),

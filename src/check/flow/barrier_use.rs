@@ -178,22 +178,27 @@ fn lifetimes(flow: &Flow, out: &mut Vec<Diagnostic>) {
 }
 
 fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Life>) -> Option<Diagnostic> {
-    let name = flow.place_name(place);
     let span = flow.opcode_span(at);
     match (meaning, before?) {
-        (Meaning::BarrierInit, Life::Alive(first)) => Some(
-            Diagnostic::new(&REPEATED_INIT, span, format!("`{name}` is initialised again while it is a live barrier"))
-                .label("second init")
-                .also(flow.opcode_span(first), "first init")
-                .help("end it with `mbarrier.inval` first, or remove one of the two"),
-        ),
-        (Meaning::BarrierInit, Life::Ended(_)) => None,
-        (_, Life::Ended(end)) => Some(
-            Diagnostic::new(&USE_AFTER_INVAL, span, format!("`{name}` is no barrier any more"))
-                .label("used after its end")
-                .also(flow.opcode_span(end), "ended here")
-                .help("move the `mbarrier.inval` behind the last use, or initialise the barrier again"),
-        ),
-        (_, Life::Alive(_)) => None,
+        (Meaning::BarrierInit, Life::Alive(first)) => {
+            let name = flow.place_name(place);
+            let message = format!("`{name}` is initialised again while it is a live barrier");
+            Some(
+                Diagnostic::new(&REPEATED_INIT, span, message)
+                    .label("second init")
+                    .also(flow.opcode_span(first), "first init")
+                    .help("end it with `mbarrier.inval` first, or remove one of the two"),
+            )
+        }
+        (Meaning::BarrierInit, Life::Ended(_)) | (_, Life::Alive(_)) => None,
+        (_, Life::Ended(end)) => {
+            let message = format!("`{}` is no barrier any more", flow.place_name(place));
+            Some(
+                Diagnostic::new(&USE_AFTER_INVAL, span, message)
+                    .label("used after its end")
+                    .also(flow.opcode_span(end), "ended here")
+                    .help("move the `mbarrier.inval` behind the last use, or initialise the barrier again"),
+            )
+        }
     }
 }
