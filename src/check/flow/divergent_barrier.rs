@@ -41,7 +41,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE, flow.opcode_span(barrier), message)
                 .label("all lanes of the warp must execute this together")
                 .also(flow.opcode_span(branch), "the lanes of a warp part here")
-                .help("move it out of the branch, or or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`"),
+                .help("move it out of the branch, or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`"),
         );
     }
 }
