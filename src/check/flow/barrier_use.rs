@@ -113,7 +113,7 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&INIT_BY_EVERY_THREAD, flow.opcode_span(init), "every thread of the CTA initialises this barrier")
                 .label("executed by all threads")
                 .note("the second init finds a live object, which is undefined, and races with the first")
-                .help(format!("guard it: `setp.eq.u32 p, tid, 0; @p {spelled} …;`, then a CTA barrier before the first use")),
+                .help(format!("let one thread do it, with a guard as in `@%p {spelled} …`, and put a CTA barrier before the first use")),
         );
     }
 }

@@ -29,7 +29,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE, flow.operand_span(wait, Arg::Parity), message)
                 .label("not a parity from the third round on")
                 .also(flow.opcode_span(count), "grows here")
-                .help(format!("use its lowest bit: `and.b32 parity, {name}, 1;`"))
+                .help(format!("use its lowest bit: `and.b32 %parity, {name}, 1;`"))
                 .note("if one barrier serves several stages, the parity is the lowest bit of the round, not of the step"),
         );
     }

@@ -64,7 +64,7 @@ fn is_remote(flow: &Flow, at: At, value: Value) -> bool {
 
 fn as_local(flow: &Flow, at: At, arg: Arg, space: &str) -> Diagnostic {
     let spelled = flow.operand_text(at, arg);
-    let message = format!("`{spelled}` is an address in another CTA (from `mapa`), `{space}` means the own one");
+    let message = format!("`{spelled}` is an address in another CTA (from `mapa`); `{space}` means the own one");
     let opcode = flow.opcode_span(at);
     let found = flow.spelled(at).find(space).unwrap_or(0) as u32;
     let span = Span::new(opcode.start + found, opcode.start + found + space.len() as u32);

@@ -91,7 +91,7 @@ fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Di
             .also(flow.operand_span(first, Arg::Size), "copied here")
             .note(match copied < expected {
                 true => "the phase never completes: bytes are missing",
-                false => "the phase completes too early, and the surplus falls into the next one",
+                false => "the phase never completes, or completes before all bytes are there: the count does not end at 0",
             })
             .help(format!("expect {copied} bytes, or mend the sizes of the copies")),
     )
