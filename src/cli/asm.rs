@@ -73,7 +73,8 @@ fn complain(checked: &Checked, color: Color, force: bool) {
         1 => "1 error".to_string(),
         n => format!("{n} errors"),
     };
-    let outcome = if force { "assembled all the same" } else { "nothing assembled (--force does it all the same)" };
+    let outcome =
+        if force { "assembled all the same" } else { "nothing assembled (--force does it all the same)" };
     eprintln!("mbar: {}: {errors}, {outcome}", source.name());
 }
 
