@@ -2,6 +2,7 @@
 
 use crate::isa::table::{Access, Shape};
 use crate::isa::{Arg, Form, RowMatch};
+use crate::program::meaning::Meaning;
 use crate::program::{Base, Inst, Program, RegisterId, Routine, Value, VariableId, operand_index};
 
 /// What an instruction does with a barrier.
@@ -74,10 +75,10 @@ impl Action {
 /// Where a barrier lies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub enum Place {
-    /// In a variable, so many bytes from its start.
-    Variable(VariableId, i64),
-    /// The barrier of another CTA of the cluster, at the same place as this one.
-    Remote(VariableId, i64),
+    /// In a variable, so many bytes from its start (none: not constant).
+    Variable(VariableId, Option<i64>),
+    /// The same in another CTA of the cluster.
+    Remote(VariableId, Option<i64>),
     /// At an address that is not constant.
     Register(RegisterId, i64),
     /// Not known at all.
@@ -95,6 +96,8 @@ pub struct Use {
     pub line: u32,
     /// The count, bytes or units that it names, as written.
     pub amount: Option<String>,
+    /// The same as a number, where it is constant.
+    pub value: Option<i64>,
 }
 
 /// A barrier and its uses.
@@ -122,6 +125,7 @@ pub fn table(program: &Program, routine: &Routine) -> Vec<Barrier> {
                 instruction: index,
                 line: program.module.source.line(start),
                 amount: amount(program, routine, inst, row),
+                value: addresses.amount(inst, row),
             };
             match barriers.iter_mut().find(|barrier| barrier.place == place) {
                 Some(barrier) => barrier.uses.push(usage),
@@ -133,11 +137,16 @@ pub fn table(program: &Program, routine: &Routine) -> Vec<Barrier> {
     barriers
 }
 
-/// What an instruction says it counts.
-fn amount(program: &Program, routine: &Routine, inst: &Inst, row: &RowMatch) -> Option<String> {
+/// Which operand says what an instruction counts.
+fn amount_index(routine: &Routine, inst: &Inst, row: &RowMatch) -> Option<usize> {
     let wanted = [Arg::Count, Arg::TxCount, Arg::Size];
     let index = wanted.iter().find_map(|arg| operand_index(row, *arg))?;
-    routine.operands(inst).get(index)?;
+    (index < routine.operands(inst).len()).then_some(index)
+}
+
+/// What an instruction says it counts, as written.
+fn amount(program: &Program, routine: &Routine, inst: &Inst, row: &RowMatch) -> Option<String> {
+    let index = amount_index(routine, inst, row)?;
     Some(program.module.text(program.operand_span(routine, inst, index)).trim().to_string())
 }
 
@@ -159,12 +168,18 @@ enum Writer {
 /// How far chains of registers are followed.
 const DEPTH: u32 = 32;
 
-/// A constant value: an address (or a mere number), and whether it is another CTA's.
+/// A value that is known at least in part: an address in a variable or a mere number, the offset
+/// if it is constant, and whether it is another CTA's.
 #[derive(Clone, Copy)]
 struct Constant {
     variable: Option<VariableId>,
-    offset: i64,
+    offset: Option<i64>,
     remote: bool,
+}
+
+impl Constant {
+    /// Nothing is known.
+    const NONE: Constant = Constant { variable: None, offset: None, remote: false };
 }
 
 impl<'a> Addresses<'a> {
@@ -184,58 +199,72 @@ impl<'a> Addresses<'a> {
     fn place(&self, value: Value) -> Place {
         let Value::Address(base, offset) = value else { return Place::Unknown };
         match base {
-            Base::Variable(id) => Place::Variable(id, offset),
-            Base::Register(register) => match self.constant(Value::Register(register), DEPTH) {
-                Some(Constant { variable: Some(id), offset: start, remote }) => {
-                    let offset = start.wrapping_add(offset);
-                    if remote { Place::Remote(id, offset) } else { Place::Variable(id, offset) }
+            Base::Variable(id) => Place::Variable(id, Some(offset)),
+            Base::Register(register) => {
+                let found = self.constant(Value::Register(register), DEPTH);
+                let at = found.offset.map(|start| start.wrapping_add(offset));
+                match found.variable {
+                    Some(id) if found.remote => Place::Remote(id, at),
+                    Some(id) => Place::Variable(id, at),
+                    None => Place::Register(register, offset),
                 }
-                _ => Place::Register(register, offset),
-            },
+            }
             Base::Constant | Base::Unknown => Place::Unknown,
         }
     }
 
-    fn constant(&self, value: Value, depth: u32) -> Option<Constant> {
+    /// The number that `inst` counts.
+    fn amount(&self, inst: &Inst, row: &RowMatch) -> Option<i64> {
+        let index = amount_index(self.routine, inst, row)?;
+        let found = self.constant(self.routine.operands(inst)[index], DEPTH);
+        found.offset.filter(|_| found.variable.is_none())
+    }
+
+    fn constant(&self, value: Value, depth: u32) -> Constant {
         match value {
             Value::Const(value) => {
-                let offset = value.int()? as i64;
-                Some(Constant { variable: None, offset, remote: false })
+                let offset = value.int().map(|value| value as i64);
+                Constant { offset, ..Constant::NONE }
             }
-            Value::Variable(id, offset) => Some(Constant { variable: Some(id), offset, remote: false }),
+            Value::Variable(id, offset) => {
+                Constant { variable: Some(id), offset: Some(offset), remote: false }
+            }
             Value::Register(id) => match self.writer[id.0 as usize] {
                 Writer::Once(index) if depth > 0 => {
                     self.result(&self.routine.instructions[index as usize], depth - 1)
                 }
-                _ => None,
+                _ => Constant::NONE,
             },
-            _ => None,
+            _ => Constant::NONE,
         }
     }
 
-    /// What `inst` writes, when it moves or adds constants.
-    fn result(&self, inst: &Inst, depth: u32) -> Option<Constant> {
+    /// What `inst` writes, as far as it moves and adds.
+    fn result(&self, inst: &Inst, depth: u32) -> Constant {
         let operands = self.routine.operands(inst);
-        let source = |index: usize| self.constant(*operands.get(index)?, depth);
-        match self.program.form(self.routine, inst)? {
-            Form::Mov | Form::Cvta | Form::CvtaTo | Form::CvtInt => source(1),
-            Form::Mapa => source(1).map(|place| Constant { remote: true, ..place }),
-            Form::AddInt => {
-                let (a, b) = (source(1)?, source(2)?);
-                let variable = match (a.variable, b.variable) {
-                    (Some(_), Some(_)) => return None,
-                    (one, other) => one.or(other),
-                };
-                let offset = a.offset.wrapping_add(b.offset);
-                Some(Constant { variable, offset, remote: a.remote || b.remote })
+        let source =
+            |index: usize| operands.get(index).map_or(Constant::NONE, |value| self.constant(*value, depth));
+        let Some(form) = self.program.form(self.routine, inst) else { return Constant::NONE };
+        match Meaning::of(form) {
+            Meaning::Move | Meaning::ConvertAddress | Meaning::ConvertInt => source(1),
+            Meaning::Mapa => Constant { remote: true, ..source(1) },
+            Meaning::Add => sum(source(1), source(2)),
+            Meaning::Sub => {
+                let (a, b) = (source(1), source(2));
+                let offset = a.offset.zip(b.offset).map(|(a, b)| a.wrapping_sub(b));
+                if b.variable.is_none() { Constant { offset, ..a } } else { Constant::NONE }
             }
-            Form::SubInt => {
-                let (a, b) = (source(1)?, source(2)?);
-                let offset = a.offset.wrapping_sub(b.offset);
-                b.variable.is_none().then_some(Constant { offset, ..a })
-            }
-            _ => None,
+            _ => Constant::NONE,
         }
+    }
+}
+
+/// An address plus a number.
+fn sum(a: Constant, b: Constant) -> Constant {
+    let offset = a.offset.zip(b.offset).map(|(a, b)| a.wrapping_add(b));
+    match (a.variable, b.variable) {
+        (Some(_), Some(_)) => Constant::NONE,
+        (one, other) => Constant { variable: one.or(other), offset, remote: a.remote || b.remote },
     }
 }
 
@@ -277,9 +306,8 @@ mod tests {
 
     #[test]
     fn what_the_wildcard_takes_for_copies_are_copies() {
-        let has_barrier = |row: &Row| {
-            row.operands.iter().any(|o| matches!(&o.shape, Shape::Address(spec) if spec.mbar))
-        };
+        let has_barrier =
+            |row: &Row| row.operands.iter().any(|o| matches!(&o.shape, Shape::Address(spec) if spec.mbar));
         for op in OPS {
             for row in op.rows.iter().filter(|row| has_barrier(row)) {
                 let asynchronous = op.words().any(|word| word == ".async");
@@ -314,8 +342,8 @@ mod tests {
             RegisterId(program.routines[0].registers.iter().position(of).unwrap_or(99) as u32)
         };
         let expected = [
-            (Place::Variable(bar, 16), "init", 9, Some("2")),
-            (Place::Remote(bar, 8), "arrive-expect-tx", 11, Some("64")),
+            (Place::Variable(bar, Some(16)), "init", 9, Some("2")),
+            (Place::Remote(bar, Some(8)), "arrive-expect-tx", 11, Some("64")),
             (Place::Register(register("r3"), 0), "arrive", 13, None),
         ];
         assert_eq!(seen, expected);

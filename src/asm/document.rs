@@ -122,12 +122,12 @@ pub struct Placed {
 /// A barrier.
 #[derive(Serialize, Debug)]
 pub struct Barrier {
-    /// `bar+8`, `remote bar+8`, or `[%rd3+8]` where the address is not constant.
+    /// `bar+8`; `remote bar+8`; `bar+?` somewhere in it; `[%rd3+8]` where nothing is known.
     pub name: String,
     /// The variable, where it is known.
     pub variable: Option<String>,
-    /// Bytes from its start.
-    pub offset: i64,
+    /// Bytes from the start of the variable or register, where that is constant.
+    pub offset: Option<i64>,
     /// Its address in shared memory, where that is known.
     pub address: Option<u64>,
     /// Whether it is another CTA's barrier at that place.
@@ -147,6 +147,8 @@ pub struct Use {
     pub instruction: usize,
     /// Count, bytes or units, as written.
     pub amount: Option<String>,
+    /// The same as a number, where it is constant.
+    pub value: Option<i64>,
 }
 
 /// An instruction.
@@ -279,15 +281,17 @@ fn memory(program: &Program, region: &Region) -> Memory {
 }
 
 fn barrier(program: &Program, routine: &Routine, shared: &Region, entry: barrier::Barrier) -> Barrier {
-    let plus = |offset: i64| match offset {
-        0 => String::new(),
-        offset => format!("{offset:+}"),
+    let plus = |offset: Option<i64>| match offset {
+        None => "+?".to_string(),
+        Some(0) => String::new(),
+        Some(offset) => format!("{offset:+}"),
     };
     let uses = entry.uses.into_iter().map(|usage| Use {
         action: usage.action.as_str(),
         line: usage.line,
         instruction: usage.instruction,
         amount: usage.amount,
+        value: usage.value,
     });
     let uses = uses.collect();
     match entry.place {
@@ -299,19 +303,19 @@ fn barrier(program: &Program, routine: &Routine, shared: &Region, entry: barrier
                 name: format!("{}{name}{}", if remote { "remote " } else { "" }, plus(offset)),
                 variable: Some(name.to_string()),
                 offset,
-                address: slot.and_then(|slot| slot.address.checked_add_signed(offset)),
+                address: slot.and_then(|slot| slot.address.checked_add_signed(offset?)),
                 remote,
                 uses,
             }
         }
         Place::Register(id, offset) => {
             let name = program.module.name(routine.register(id).symbol);
-            let name = format!("[{name}{}]", plus(offset));
-            Barrier { name, variable: None, offset, address: None, remote: false, uses }
+            let name = format!("[{name}{}]", plus(Some(offset)));
+            Barrier { name, variable: None, offset: Some(offset), address: None, remote: false, uses }
         }
         Place::Unknown => {
             let name = "[?]".to_string();
-            Barrier { name, variable: None, offset: 0, address: None, remote: false, uses }
+            Barrier { name, variable: None, offset: None, address: None, remote: false, uses }
         }
     }
 }

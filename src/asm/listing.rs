@@ -1,6 +1,6 @@
 //! The listing: memory layout, barrier table and instructions of each function, as aligned text.
 
-use super::document::{Barrier, Document, Function, Instruction, Memory};
+use super::document::{Barrier, Document, Function, Instruction, Memory, Use};
 
 /// The listing of `document`. Line numbers are those of the file that was read.
 pub fn listing(document: &Document) -> String {
@@ -64,11 +64,19 @@ fn barriers(barriers: &[Barrier], out: &mut String) {
                 first(barrier.address.map_or(String::new(), |address| format!("{address:#x}"))),
                 usage.line.to_string(),
                 usage.action.to_string(),
-                usage.amount.clone().unwrap_or_default(),
+                amount(usage),
             ]);
         }
     }
     table(&rows, [false, true, true, false, false], out);
+}
+
+/// `2`, or `%r1 = 2` for a register whose value is known.
+fn amount(usage: &Use) -> String {
+    match (&usage.amount, usage.value) {
+        (Some(text), Some(value)) if text.parse() != Ok(value) => format!("{text} = {value}"),
+        (text, _) => text.clone().unwrap_or_default(),
+    }
 }
 
 fn instructions(instructions: &[Instruction], out: &mut String) {

@@ -11,6 +11,7 @@ pub mod document;
 pub mod layout;
 pub mod listing;
 pub mod operand;
+pub mod reference;
 mod spell;
 
 use std::sync::Arc;

@@ -137,10 +137,12 @@ impl Site<'_> {
             .label(format!("{bits} bits"))
             .also(register.span, "declared here");
         if generic && bits >= 32 {
-            diagnostic = diagnostic
-                .note("ptxas accepts it while it parses and refuses it when it generates code for sm_90 and later");
+            diagnostic = diagnostic.note(
+                "ptxas accepts it while it parses and refuses it when it generates code for sm_90 and later",
+            );
             if matches!(address.space, SpaceSpec::Slot(_)) {
-                diagnostic = diagnostic.help("if it is a shared-memory address, spell the state space: `.shared`");
+                diagnostic =
+                    diagnostic.help("if it is a shared-memory address, spell the state space: `.shared`");
             }
         }
         out.push(diagnostic);

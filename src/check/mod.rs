@@ -51,10 +51,7 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
     allow::apply(&program, &mut diagnostics);
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
     diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
-    Checked {
-        program,
-        diagnostics,
-    }
+    Checked { program, diagnostics }
 }
 
 fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
@@ -95,9 +92,6 @@ pub fn rule(name: &str) -> Option<&'static Rule> {
 impl Checked {
     /// How many findings have `severity`.
     pub fn count(&self, severity: Severity) -> usize {
-        self.diagnostics
-            .iter()
-            .filter(|d| d.severity == severity)
-            .count()
+        self.diagnostics.iter().filter(|d| d.severity == severity).count()
     }
 }

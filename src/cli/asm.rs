@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Also show memory layout, barriers, and each instruction's form and needs
     #[arg(long)]
     listing: bool,
+    /// Assemble a file with errors, too: what does not fit stays as it is
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     target: TargetArguments,
     /// PTX text for people, or one JSON document (schema mbar.asm/1) that holds everything
@@ -44,16 +47,20 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
     };
     let settings = settings(arguments.target, None, false);
     let checked = check::check(source, &settings);
-    if checked.count(Severity::Error) > 0 {
-        complain(&checked, color);
-        return exit::FINDINGS;
+    let wrong = checked.count(Severity::Error) > 0;
+    if wrong {
+        complain(&checked, color, arguments.force);
+        if !arguments.force {
+            return exit::FINDINGS;
+        }
     }
     let text = asm::assemble(&checked.program, settings.options);
-    output(arguments, &checked.program, text)
+    let result = output(arguments, &checked.program, text);
+    if wrong { result.max(exit::FINDINGS) } else { result }
 }
 
-/// Shows the errors of a file that cannot be assembled.
-fn complain(checked: &Checked, color: Color) {
+/// Shows the errors of a file.
+fn complain(checked: &Checked, color: Color, force: bool) {
     let source = &checked.program.module.source;
     let mut renderer = Renderer::new(source, color.on_stderr());
     let mut text = Vec::new();
@@ -66,7 +73,9 @@ fn complain(checked: &Checked, color: Color) {
         1 => "1 error".to_string(),
         n => format!("{n} errors"),
     };
-    eprintln!("mbar: {}: {errors}, nothing assembled", source.name());
+    let outcome =
+        if force { "assembled all the same" } else { "nothing assembled (--force does it all the same)" };
+    eprintln!("mbar: {}: {errors}, {outcome}", source.name());
 }
 
 fn output(arguments: &Arguments, program: &Program, text: String) -> u8 {

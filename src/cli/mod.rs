@@ -54,7 +54,8 @@ const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (wit
 warnings); 2 wrong usage, or a file that could not be read (the others are checked all the same).";
 
 const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
-again changes nothing. A file with errors gives no output: they go to standard error.\n\n\
+again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
+Line numbers of the listing are those of the input.\n\n\
 Exit codes: 0 assembled; 1 the file has errors; 2 wrong usage, or a file that could not be read or written.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -117,8 +117,14 @@ pub fn targets(set: TargetSet) -> Option<String> {
     (set.and(all) != all).then(|| set.and(all).describe())
 }
 
-/// The alternatives of a slot: `.release (default) | .relaxed (PTX 8.6, sm_90)`, each one item.
-pub fn alternatives(slot: &Slot) -> Vec<String> {
+/// What a slot needs as a whole, and its alternatives: `.release (default)`, `.relaxed (PTX 8.6)`.
+pub fn slot(slot: &Slot) -> (String, Vec<String>) {
+    let mut gates = slot.alternatives.iter().map(|alternative| alternative.gate);
+    let first = gates.next().unwrap_or(GateId::ALWAYS);
+    // A gate that all alternatives share is told once.
+    let shared =
+        slot.gate == GateId::ALWAYS && slot.alternatives.len() > 1 && gates.all(|gate| gate == first);
+    let whole = if shared { first } else { slot.gate };
     let one = |(index, alternative): (usize, &super::table::Alternative)| {
         let mut notes = Vec::new();
         if slot.default == Some(index as u8) {
@@ -127,11 +133,11 @@ pub fn alternatives(slot: &Slot) -> Vec<String> {
         if let Some(canonical) = alternative.canonical {
             notes.push(format!("means {}", canonical.text()));
         }
-        notes.extend(Some(gate(alternative.gate)).filter(|text| !text.is_empty()));
+        notes.extend(Some(gate(alternative.gate)).filter(|text| !text.is_empty() && !shared));
         let text = alternative.modifier.text();
         if notes.is_empty() { text.to_string() } else { format!("{text} ({})", notes.join("; ")) }
     };
-    slot.alternatives.iter().enumerate().map(one).collect()
+    (gate(whole), slot.alternatives.iter().enumerate().map(one).collect())
 }
 
 /// What may stand in an operand's place, and which values: `u32: register or constant, 1 to 511`.
@@ -204,7 +210,8 @@ fn type_of(row: &Row, slot: u8) -> String {
 
 fn address_kind(row: &Row, spec: &AddressSpec, access: Access) -> String {
     let space = match spec.space {
-        SpaceSpec::Generic | SpaceSpec::Any => "generic".to_string(),
+        SpaceSpec::Generic => "generic".to_string(),
+        SpaceSpec::Any => "any".to_string(),
         SpaceSpec::Fixed(modifier) => modifier.text().to_string(),
         SpaceSpec::Slot(slot) => {
             let slot = &row.slots[slot as usize];
@@ -277,7 +284,8 @@ mod tests {
         let first = |name: &str| signature(op(name), &op(name).rows[0]);
         assert_eq!(first("mbarrier.init"), "mbarrier.init{.layout::v0}{.space}.b64 [bar], count");
         assert_eq!(first("mbarrier.arrive"), "mbarrier.arrive{.sem.scope}{.space}.b64 state, [bar]");
-        let wait = "mbarrier.try_wait{.sem.scope}{.phase_type::primary}{.space}.b64 done{|_}, [bar], state{, hint}";
+        let wait =
+            "mbarrier.try_wait{.sem.scope}{.phase_type::primary}{.space}.b64 done{|_}, [bar], state{, hint}";
         assert_eq!(first("mbarrier.try_wait"), wait);
     }
 

@@ -2,9 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::table::{
-    Form, GateId, Mod, OPAQUE, OPS, Op, REPEATABLE, Row, Slot, TargetSet, Version,
-};
+use super::table::{Form, GateId, Mod, OPAQUE, OPS, Op, REPEATABLE, Row, Slot, TargetSet, Version};
 
 /// What an opcode's spelling means.
 #[derive(Debug)]
@@ -103,10 +101,7 @@ impl Needs {
     #[must_use]
     pub fn and(self, gate: GateId) -> Needs {
         let gate = gate.gate();
-        Needs {
-            version: self.version.max(gate.version),
-            targets: self.targets.and(gate.targets),
-        }
+        Needs { version: self.version.max(gate.version), targets: self.targets.and(gate.targets) }
     }
 }
 

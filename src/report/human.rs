@@ -90,7 +90,13 @@ impl<'a> Renderer<'a> {
             Severity::Note => "Advice",
         };
         writeln!(out, "[{}] {kind}: {}", diagnostic.rule.name, diagnostic.message)?;
-        writeln!(out, "   at {}: `{}` {}", place(diagnostic.span), excerpt(diagnostic.span), diagnostic.label)?;
+        writeln!(
+            out,
+            "   at {}: `{}` {}",
+            place(diagnostic.span),
+            excerpt(diagnostic.span),
+            diagnostic.label
+        )?;
         for label in &diagnostic.labels {
             writeln!(out, "   at {}: {}", place(label.span), label.message)?;
         }

@@ -50,7 +50,9 @@ fn counting(flow: &Flow, at: At, register: RegisterId, depth: u32) -> Option<At>
         match flow.meanings[source] {
             Some(Meaning::Add) => {
                 let operands = [flow.operand(source, Arg::A)?, flow.operand(source, Arg::B)?];
-                if operands.contains(&Value::Register(register)) || grows_in_loop(flow, source, operands, register) {
+                if operands.contains(&Value::Register(register))
+                    || grows_in_loop(flow, source, operands, register)
+                {
                     return Some(source);
                 }
             }

@@ -59,8 +59,14 @@ fn is_aligned(flow: &Flow, at: At) -> bool {
     let always = matches!(
         flow.row(at).map(|row| row.form()),
         Some(
-            F::BarSync | F::BarCtaSync | F::BarArrive | F::BarCtaArrive | F::BarRedPopc
-                | F::BarRedPred | F::BarCtaRedPopc | F::BarCtaRedPred
+            F::BarSync
+                | F::BarCtaSync
+                | F::BarArrive
+                | F::BarCtaArrive
+                | F::BarRedPopc
+                | F::BarRedPred
+                | F::BarCtaRedPopc
+                | F::BarCtaRedPred
         )
     );
     always || flow.has(at, Mod::Aligned)

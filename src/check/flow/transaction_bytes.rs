@@ -55,10 +55,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
 }
 
 fn may_signal(meaning: Meaning) -> bool {
-    matches!(
-        meaning,
-        Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx
-    )
+    matches!(meaning, Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx)
 }
 
 fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Diagnostic> {
@@ -98,5 +95,7 @@ fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Di
 }
 
 fn is_multicast(flow: &Flow, at: At) -> bool {
-    [Mod::MulticastCluster, Mod::MulticastCluster16b, Mod::MulticastCluster32b].iter().any(|&m| flow.has(at, m))
+    [Mod::MulticastCluster, Mod::MulticastCluster16b, Mod::MulticastCluster32b]
+        .iter()
+        .any(|&m| flow.has(at, m))
 }
