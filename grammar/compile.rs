@@ -820,6 +820,9 @@ impl OperandParser<'_> {
 
     fn range(&mut self, text: &str) -> Result<String> {
         let text = text.trim();
+        if text == "nonzero" {
+            return Ok("Some(ValueRange::NonZero)".into());
+        }
         let number =
             |t: &str| -> Result<i64> { t.trim().parse().map_err(|_| format!("`{t}` is not a number")) };
         if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {

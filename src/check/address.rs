@@ -71,8 +71,14 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
 fn has_demands(opcode: &isa::Opcode) -> bool {
     let isa::Opcode::Known { rows, .. } = opcode else { return false };
     rows.iter().any(|row| {
-        row.row.operands.iter().any(|o| matches!(o.shape, Shape::Address(_) | Shape::Compound(..)))
+        let is_address = |o: &Operand| matches!(o.shape, Shape::Address(_) | Shape::Compound(..));
+        takes_address_as_value(row) || row.row.operands.iter().any(is_address)
     })
+}
+
+/// `mapa` and `getctarank` take an address as a plain value.
+fn takes_address_as_value(row: &RowMatch) -> bool {
+    matches!(row.form(), Form::Mapa | Form::Getctarank)
 }
 
 struct Site<'a> {
@@ -132,10 +138,8 @@ impl Site<'_> {
         );
     }
 
-    /// `mapa` and `getctarank` take an address as a plain value.
     fn generic_value(&self, out: &mut Vec<Diagnostic>) {
-        let takes_address = matches!(self.found.form(), Form::Mapa | Form::Getctarank);
-        if !takes_address || self.found.has(Mod::SharedCluster) || self.program.header.address_size != 64 {
+        if !takes_address_as_value(self.found) || self.found.has(Mod::SharedCluster) || self.program.header.address_size != 64 {
             return;
         }
         let Some(index) = operand_index(self.found, Arg::Src) else { return };

@@ -29,8 +29,10 @@ pub enum Actual {
     Int,
     /// A floating-point constant, and its width in bits.
     Float(u32),
-    /// A variable's name, perhaps with an offset: its address.
+    /// A variable's name: its address.
     Variable(Space),
+    /// `sym+4`: an address that ptxas takes wherever a constant can stand.
+    VariableOffset(Space),
     /// An element of an array: `s[2]`.
     Element(Space),
     /// A label.
@@ -274,7 +276,15 @@ impl Fit<'_> {
                 TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Variable(space) | Actual::Element(space) => match value.symbol {
+            Actual::VariableOffset(_)
+                if value.symbol == SymbolSpec::No && value.constants != Constants::Never && access == Access::Read =>
+            {
+                match ty.class() {
+                    TypeClass::Integer | TypeClass::Bits if ty.bits() >= 32 => Ok(()),
+                    _ => Err(Reason::Type(ty)),
+                }
+            }
+            Actual::Variable(space) | Actual::VariableOffset(space) | Actual::Element(space) => match value.symbol {
                 SymbolSpec::Any => Ok(()),
                 SymbolSpec::In(wanted) if space == wanted => Ok(()),
                 SymbolSpec::In(wanted) => Err(Reason::Space(Some(wanted))),
