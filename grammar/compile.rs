@@ -421,13 +421,16 @@ fn merge(grammar: &mut Grammar, a: usize, b: usize) -> usize {
     }
     let (first, second) = (grammar.gates[a].clone(), grammar.gates[b].clone());
     let text = if second.text.is_empty() { first.text } else { second.text };
-    intern(grammar, Gate {
-        version: first.version.max(second.version),
-        mask: first.mask & second.mask,
-        text,
-        manual: first.manual.max(second.manual),
-        advise: first.advise.max(second.advise),
-    })
+    intern(
+        grammar,
+        Gate {
+            version: first.version.max(second.version),
+            mask: first.mask & second.mask,
+            text,
+            manual: first.manual.max(second.manual),
+            advise: first.advise.max(second.advise),
+        },
+    )
 }
 
 fn intern(grammar: &mut Grammar, gate: Gate) -> usize {
@@ -457,7 +460,8 @@ fn row_line(
     let operands_text = if operands == "-" { "" } else { operands };
     let mut parser = OperandParser { grammar, slots: &slots };
     let (operands, counts) = parser.list(operands_text)?;
-    for (name, text) in slots.iter().flat_map(|s| s.def.alternatives.iter().map(move |a| (&s.name, &a.text))) {
+    for (name, text) in slots.iter().flat_map(|s| s.def.alternatives.iter().map(move |a| (&s.name, &a.text)))
+    {
         if name.is_empty() {
             return Err(format!("slot of {text} has no name"));
         }
@@ -765,8 +769,7 @@ impl OperandParser<'_> {
                 return Err(format!("`{word}` is no attribute of an address"));
             }
         }
-        let spec =
-            format!("AddressSpec {{ space: {space}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
+        let spec = format!("AddressSpec {{ space: {space}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
         } else {
@@ -797,9 +800,8 @@ impl OperandParser<'_> {
 
     fn range(&mut self, text: &str) -> Result<String> {
         let text = text.trim();
-        let number = |t: &str| -> Result<i64> {
-            t.trim().parse().map_err(|_| format!("`{t}` is not a number"))
-        };
+        let number =
+            |t: &str| -> Result<i64> { t.trim().parse().map_err(|_| format!("`{t}` is not a number")) };
         if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
             let values: Result<Vec<String>> =
                 inner.split(',').map(|v| number(v).map(|n| n.to_string())).collect();
@@ -837,12 +839,29 @@ fn operand_end(text: &str) -> usize {
 
 fn type_variant(text: &str) -> Result<&'static str> {
     const TYPES: &[(&str, &str)] = &[
-        ("b8", "B8"), ("b16", "B16"), ("b32", "B32"), ("b64", "B64"), ("b128", "B128"),
-        ("u8", "U8"), ("u16", "U16"), ("u32", "U32"), ("u64", "U64"),
-        ("s8", "S8"), ("s16", "S16"), ("s32", "S32"), ("s64", "S64"),
-        ("f16", "F16"), ("f16x2", "F16x2"), ("bf16", "Bf16"), ("bf16x2", "Bf16x2"),
-        ("f32", "F32"), ("f64", "F64"), ("pred", "Pred"),
-        ("texref", "TexRef"), ("samplerref", "SamplerRef"), ("surfref", "SurfRef"),
+        ("b8", "B8"),
+        ("b16", "B16"),
+        ("b32", "B32"),
+        ("b64", "B64"),
+        ("b128", "B128"),
+        ("u8", "U8"),
+        ("u16", "U16"),
+        ("u32", "U32"),
+        ("u64", "U64"),
+        ("s8", "S8"),
+        ("s16", "S16"),
+        ("s32", "S32"),
+        ("s64", "S64"),
+        ("f16", "F16"),
+        ("f16x2", "F16x2"),
+        ("bf16", "Bf16"),
+        ("bf16x2", "Bf16x2"),
+        ("f32", "F32"),
+        ("f64", "F64"),
+        ("pred", "Pred"),
+        ("texref", "TexRef"),
+        ("samplerref", "SamplerRef"),
+        ("surfref", "SurfRef"),
     ];
     let found = TYPES.iter().find(|(name, _)| *name == text);
     found.map(|(_, variant)| *variant).ok_or(format!("`{text}` is not a type"))
@@ -879,7 +898,12 @@ fn mod_variant(text: &str) -> String {
 fn emit_operand(operand: &Operand) -> String {
     format!(
         "Operand {{ arg: Arg::{}, access: Access::{}, shape: {}, gate: GateId({}), range: {}, should: {} }}",
-        camel(&operand.arg), operand.access, operand.shape, operand.gate, operand.range, operand.should
+        camel(&operand.arg),
+        operand.access,
+        operand.shape,
+        operand.gate,
+        operand.range,
+        operand.should
     )
 }
 
@@ -925,7 +949,11 @@ fn emit(grammar: &mut Grammar) -> String {
     for g in &grammar.gates {
         put!(
             "Gate {{ version: {}, targets: TargetSet({}), text: {:?}, manual: GateId({}), advise: GateId({}) }},",
-            emit_version(g.version), g.mask, g.text, g.manual, g.advise
+            emit_version(g.version),
+            g.mask,
+            g.text,
+            g.manual,
+            g.advise
         );
     }
     put!("];");
@@ -943,7 +971,12 @@ fn emit(grammar: &mut Grammar) -> String {
     for op in &grammar.ops {
         put!(
             "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, hints: &{:?}, rows: &[",
-            op.name, op.section, op.text, op.open, op.family, op.hints
+            op.name,
+            op.section,
+            op.text,
+            op.open,
+            op.family,
+            op.hints
         );
         for row in &op.rows {
             emit_row(&mut out, &mut shared, row);

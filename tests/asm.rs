@@ -46,8 +46,7 @@ fn expect(header: &str, body: &str, expected: &str) {
 /// Rules and severities of what `check` says, in order.
 fn verdict(text: &str) -> Vec<(&'static str, &'static str)> {
     let checked = check(source(text), &Settings::default());
-    let mut said: Vec<_> =
-        checked.diagnostics.iter().map(|d| (d.rule.name, d.severity.as_str())).collect();
+    let mut said: Vec<_> = checked.diagnostics.iter().map(|d| (d.rule.name, d.severity.as_str())).collect();
     said.sort_unstable();
     said
 }

@@ -242,9 +242,8 @@ impl<'a> Addresses<'a> {
     /// What `inst` writes, as far as it moves and adds.
     fn result(&self, inst: &Inst, depth: u32) -> Constant {
         let operands = self.routine.operands(inst);
-        let source = |index: usize| {
-            operands.get(index).map_or(Constant::NONE, |value| self.constant(*value, depth))
-        };
+        let source =
+            |index: usize| operands.get(index).map_or(Constant::NONE, |value| self.constant(*value, depth));
         let Some(form) = self.program.form(self.routine, inst) else { return Constant::NONE };
         match Meaning::of(form) {
             Meaning::Move | Meaning::ConvertAddress | Meaning::ConvertInt => source(1),
@@ -307,9 +306,8 @@ mod tests {
 
     #[test]
     fn what_the_wildcard_takes_for_copies_are_copies() {
-        let has_barrier = |row: &Row| {
-            row.operands.iter().any(|o| matches!(&o.shape, Shape::Address(spec) if spec.mbar))
-        };
+        let has_barrier =
+            |row: &Row| row.operands.iter().any(|o| matches!(&o.shape, Shape::Address(spec) if spec.mbar));
         for op in OPS {
             for row in op.rows.iter().filter(|row| has_barrier(row)) {
                 let asynchronous = op.words().any(|word| word == ".async");

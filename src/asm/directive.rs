@@ -67,10 +67,7 @@ fn in_function(module: &Module, function: &Function, out: &mut Vec<Insertion>) {
 fn align(variable: &Variable) -> Option<Insertion> {
     let linked = !matches!(variable.linkage, None | Some((Linkage::Visible, _)));
     let dynamic = variable.space == Space::Shared;
-    let in_memory = matches!(
-        variable.space,
-        Space::Shared | Space::Global | Space::Const | Space::Local
-    );
+    let in_memory = matches!(variable.space, Space::Shared | Space::Global | Space::Const | Space::Local);
     let opaque = matches!(variable.ty, Type::TexRef | Type::SamplerRef | Type::SurfRef);
     if variable.align.is_some() || !in_memory || opaque || (linked && !dynamic) {
         return None;

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use crate::isa::RowMatch;
 use crate::isa::operand::resolve_type;
 use crate::isa::table::{Access, Operand as Spec, SPECIALS, Shape};
-use crate::isa::RowMatch;
 use crate::program::{Base, Inst, Program, Routine, Value};
 use crate::syntax::ast::ConstValue;
 use crate::syntax::print::one_line;
@@ -56,9 +56,7 @@ fn operand(
         Value::Address(base, offset) | Value::Compound(base, offset, ..) => {
             (base_name(program, routine, base), Some(offset))
         }
-        Value::Variable(id, offset) => {
-            (base_name(program, routine, Base::Variable(id)), Some(offset))
-        }
+        Value::Variable(id, offset) => (base_name(program, routine, Base::Variable(id)), Some(offset)),
         _ => (None, None),
     };
     Operand {

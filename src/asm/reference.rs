@@ -67,9 +67,8 @@ pub struct Entry {
 pub fn search(pattern: &str) -> Vec<&'static Op> {
     let pattern = pattern.trim();
     let lower = pattern.to_ascii_lowercase();
-    let select = |wanted: &dyn Fn(&Op) -> bool| -> Vec<&'static Op> {
-        OPS.iter().filter(|op| wanted(op)).collect()
-    };
+    let select =
+        |wanted: &dyn Fn(&Op) -> bool| -> Vec<&'static Op> { OPS.iter().filter(|op| wanted(op)).collect() };
     let has_modifier = |op: &Op| {
         let mut slots = op.rows.iter().flat_map(|row| row.slots).flat_map(|slot| slot.alternatives);
         pattern.starts_with('.') && slots.any(|alternative| alternative.modifier.text() == pattern)
@@ -81,11 +80,10 @@ pub fn search(pattern: &str) -> Vec<&'static Op> {
         exact.extend(select(&|op| op.name.starts_with(&prefix)));
         return exact;
     }
-    let levels: [&dyn Fn(&Op) -> bool; 3] = [
-        &|op| op.family == lower || op.name.to_ascii_lowercase().contains(&lower),
-        &has_modifier,
-        &|op| lower.split_whitespace().all(|word| op.text.to_ascii_lowercase().contains(word)),
-    ];
+    let levels: [&dyn Fn(&Op) -> bool; 3] =
+        [&|op| op.family == lower || op.name.to_ascii_lowercase().contains(&lower), &has_modifier, &|op| {
+            lower.split_whitespace().all(|word| op.text.to_ascii_lowercase().contains(word))
+        }];
     levels.iter().map(|level| select(level)).find(|found| !found.is_empty()).unwrap_or_default()
 }
 
@@ -147,9 +145,8 @@ fn operand_entries(row: &Row, operand: &Operand, number: usize, out: &mut Vec<En
 }
 
 fn add(out: &mut Vec<Entry>, name: &'static str, form: usize, text: String, alternatives: Vec<String>) {
-    let same = |entry: &&mut Entry| {
-        entry.name == name && entry.text == text && entry.alternatives == alternatives
-    };
+    let same =
+        |entry: &&mut Entry| entry.name == name && entry.text == text && entry.alternatives == alternatives;
     match out.iter_mut().find(same) {
         Some(entry) if entry.forms.last() == Some(&form) => {}
         Some(entry) => entry.forms.push(form),

@@ -175,4 +175,3 @@ fn chosen_row(
     }
     undocumented
 }
-

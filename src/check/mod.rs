@@ -16,6 +16,7 @@ mod gate;
 mod header;
 mod instruction;
 mod names;
+mod operand;
 mod text;
 mod value;
 
@@ -71,6 +72,7 @@ pub fn rules() -> Vec<&'static Rule> {
         header::RULES,
         names::RULES,
         instruction::RULES,
+        operand::RULES,
         gate::RULES,
         value::RULES,
         address::RULES,

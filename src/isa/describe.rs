@@ -122,7 +122,8 @@ pub fn slot(slot: &Slot) -> (String, Vec<String>) {
     let mut gates = slot.alternatives.iter().map(|alternative| alternative.gate);
     let first = gates.next().unwrap_or(GateId::ALWAYS);
     // A gate that all alternatives share is told once.
-    let shared = slot.gate == GateId::ALWAYS && slot.alternatives.len() > 1 && gates.all(|gate| gate == first);
+    let shared =
+        slot.gate == GateId::ALWAYS && slot.alternatives.len() > 1 && gates.all(|gate| gate == first);
     let whole = if shared { first } else { slot.gate };
     let one = |(index, alternative): (usize, &super::table::Alternative)| {
         let mut notes = Vec::new();
@@ -283,7 +284,8 @@ mod tests {
         let first = |name: &str| signature(op(name), &op(name).rows[0]);
         assert_eq!(first("mbarrier.init"), "mbarrier.init{.layout::v0}{.space}.b64 [bar], count");
         assert_eq!(first("mbarrier.arrive"), "mbarrier.arrive{.sem.scope}{.space}.b64 state, [bar]");
-        let wait = "mbarrier.try_wait{.sem.scope}{.phase_type::primary}{.space}.b64 done{|_}, [bar], state{, hint}";
+        let wait =
+            "mbarrier.try_wait{.sem.scope}{.phase_type::primary}{.space}.b64 done{|_}, [bar], state{, hint}";
         assert_eq!(first("mbarrier.try_wait"), wait);
     }
 

@@ -2,8 +2,8 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, TypeSpec,
-    Value, ValueRange,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, TypeSpec, Value,
+    ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
 
@@ -165,9 +165,10 @@ impl Fit<'_> {
                 self.vector(value, *length, spec.access, first, count)
             }
             // A vector register stands for its elements.
-            (Shape::Vector(value, length), Actual::Register { ty, vector } | Actual::Special { ty, vector })
-                if vector > 1 =>
-            {
+            (
+                Shape::Vector(value, length),
+                Actual::Register { ty, vector } | Actual::Special { ty, vector },
+            ) if vector > 1 => {
                 if self.length(*length) != u32::from(vector) {
                     return Err(whole(Reason::Length(self.length(*length))));
                 }
@@ -259,7 +260,9 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float(_) if access != Access::Read || value.constants == Constants::Never => {
+            Actual::Int | Actual::Float(_)
+                if access != Access::Read || value.constants == Constants::Never =>
+            {
                 Err(Reason::NeedsRegister)
             }
             Actual::Int => match ty.class() {
@@ -271,7 +274,9 @@ impl Fit<'_> {
                 TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => Ok(()),
+            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => {
+                Ok(())
+            }
             _ => Err(Reason::Type(ty)),
         }
     }

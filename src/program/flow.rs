@@ -62,11 +62,8 @@ pub struct Definition {
 impl<'a> Flow<'a> {
     /// The flow of `routine`.
     pub fn new(program: &'a Program, routine: &'a Routine) -> Flow<'a> {
-        let meanings: Vec<Option<Meaning>> = routine
-            .instructions
-            .iter()
-            .map(|inst| program.form(routine, inst).map(Meaning::of))
-            .collect();
+        let meanings: Vec<Option<Meaning>> =
+            routine.instructions.iter().map(|inst| program.form(routine, inst).map(Meaning::of)).collect();
         let (blocks, block_of) = blocks(routine, &meanings);
         Flow {
             program,
@@ -378,9 +375,7 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
     for label in routine.labels.iter().filter(|label| label.targets.is_none()) {
         leader[label.target as usize] = true;
     }
-    let ends = |at: At| {
-        matches!(meanings[at], Some(Meaning::Branch | Meaning::BranchIndexed | Meaning::End))
-    };
+    let ends = |at: At| matches!(meanings[at], Some(Meaning::Branch | Meaning::BranchIndexed | Meaning::End));
     for at in (0..count).filter(|&at| ends(at)) {
         leader[at + 1] = true;
     }
@@ -388,7 +383,8 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
     let mut block_of = vec![0u32; count];
     for at in 0..count {
         if leader[at] {
-            let empty = Block { start: at, end: at, successors: SmallVec::new(), predecessors: SmallVec::new() };
+            let empty =
+                Block { start: at, end: at, successors: SmallVec::new(), predecessors: SmallVec::new() };
             blocks.push(empty);
         }
         let current = blocks.len() - 1;

@@ -1,8 +1,8 @@
 //! A module with its names resolved, its operands typed and its instructions matched against the
 //! table. This layer holds facts and problems, no prose: [`crate::check`] explains them.
 
-pub mod header;
 pub mod flow;
+pub mod header;
 pub mod meaning;
 mod resolve;
 mod scope;

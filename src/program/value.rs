@@ -89,7 +89,9 @@ impl Flow<'_> {
     fn known_within(&self, at: At, value: Value, depth: u32) -> Known {
         match value {
             Value::Register(id) => self.register(at, id, depth),
-            Value::Const(value) => value.int().and_then(|n| i64::try_from(n).ok()).map_or(Known::No, Known::Number),
+            Value::Const(value) => {
+                value.int().and_then(|n| i64::try_from(n).ok()).map_or(Known::No, Known::Number)
+            }
             Value::Variable(variable, offset) => {
                 let memory = self.program.variables[variable.0 as usize].space;
                 match memory {
@@ -247,9 +249,7 @@ impl Flow<'_> {
             Value::Register(id) if depth > 0 => {
                 let definitions = self.reaching(at, id)?;
                 let [only] = definitions.as_slice() else { return None };
-                let part = |arg| {
-                    self.operand(only.at, arg).and_then(|v| self.lane(only.at, v, depth - 1))
-                };
+                let part = |arg| self.operand(only.at, arg).and_then(|v| self.lane(only.at, v, depth - 1));
                 match self.meanings[only.at]? {
                     Meaning::Move | Meaning::ConvertInt => part(Arg::A),
                     Meaning::And => part(Arg::A).or(part(Arg::B)).and(self.masks_lanes(only.at, depth)),

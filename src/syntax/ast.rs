@@ -338,9 +338,7 @@ impl Opcode {
             if start >= bytes.len() {
                 return None;
             }
-            let end = (start + 1..bytes.len())
-                .find(|&i| bytes[i] == b'.')
-                .unwrap_or(bytes.len());
+            let end = (start + 1..bytes.len()).find(|&i| bytes[i] == b'.').unwrap_or(bytes.len());
             let word = &self.text[start..end];
             start = end;
             Some(word)
@@ -456,10 +454,7 @@ pub enum Component {
 impl Component {
     /// A byte or half of a scalar register, as video instructions select it.
     pub fn is_part(self) -> bool {
-        !matches!(
-            self,
-            Component::X | Component::Y | Component::Z | Component::W
-        )
+        !matches!(self, Component::X | Component::Y | Component::Z | Component::W)
     }
 }
 
@@ -514,14 +509,8 @@ impl ConstValue {
     /// The value of an integer, as a mathematical number.
     pub fn int(self) -> Option<i128> {
         match self {
-            ConstValue::Int {
-                bits,
-                unsigned: true,
-            } => Some(bits.into()),
-            ConstValue::Int {
-                bits,
-                unsigned: false,
-            } => Some((bits as i64).into()),
+            ConstValue::Int { bits, unsigned: true } => Some(bits.into()),
+            ConstValue::Int { bits, unsigned: false } => Some((bits as i64).into()),
             ConstValue::F32(_) | ConstValue::F64(_) => None,
         }
     }

@@ -79,9 +79,7 @@ pub(super) fn name_in_expression(input: Tokens<'_>) -> Err<Unparsed> {
     let message = format!("`{}` cannot stand in a constant expression", shorten(name));
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message)
-            .note(
-                "only numbers, `WARP_SZ` and operators can: its value is computed while assembling",
-            )
+            .note("only numbers, `WARP_SZ` and operators can: its value is computed while assembling")
             .help("compute the value in a register first and use that register"),
     );
     GAVE_UP
@@ -89,23 +87,15 @@ pub(super) fn name_in_expression(input: Tokens<'_>) -> Err<Unparsed> {
 
 #[cold]
 pub(super) fn too_deep(input: Tokens<'_>, what: &str) -> Err<Unparsed> {
-    let message = format!(
-        "this {what} is nested more than {} deep",
-        super::expr::MAX_NESTING
-    );
-    input.report(
-        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).help("write it flatter"),
-    );
+    let message = format!("this {what} is nested more than {} deep", super::expr::MAX_NESTING);
+    input.report(Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).help("write it flatter"));
     GAVE_UP
 }
 
 /// `0f…` in an expression.
 #[cold]
 pub(super) fn exact_float(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
-    let message = format!(
-        "`{}` computes with a `0f` constant",
-        shorten(input.slice(span))
-    );
+    let message = format!("`{}` computes with a `0f` constant", shorten(input.slice(span)));
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, span, message)
             .note("constant expressions compute with integers and doubles only")
@@ -117,13 +107,10 @@ pub(super) fn exact_float(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
 /// An integer operator on a double.
 #[cold]
 pub(super) fn float_operator(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
-    let message = format!(
-        "`{}` uses an integer operator on a floating-point constant",
-        shorten(input.slice(span))
-    );
+    let message =
+        format!("`{}` uses an integer operator on a floating-point constant", shorten(input.slice(span)));
     input.report(
-        Diagnostic::new(&SYNTAX_ERROR, span, message)
-            .help("doubles know `+ - * /`, comparisons and `?:`"),
+        Diagnostic::new(&SYNTAX_ERROR, span, message).help("doubles know `+ - * /`, comparisons and `?:`"),
     );
     GAVE_UP
 }
@@ -131,9 +118,10 @@ pub(super) fn float_operator(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
 /// Reports that `span` should be deleted.
 #[cold]
 pub(super) fn superfluous(input: Tokens<'_>, span: Span, message: String, title: &str) {
-    input.report(
-        Diagnostic::new(&SYNTAX_ERROR, span, message)
-            .label("not allowed here")
-            .fix(Applicability::Safe, title, span, ""),
-    );
+    input.report(Diagnostic::new(&SYNTAX_ERROR, span, message).label("not allowed here").fix(
+        Applicability::Safe,
+        title,
+        span,
+        "",
+    ));
 }

@@ -17,10 +17,8 @@ use crate::types::{Linkage, Space, Type};
 
 /// Whether a declaration can begin with `word`.
 pub(super) fn begins(word: &str) -> bool {
-    matches!(
-        word,
-        ".align" | ".attribute" | ".ptr" | ".v2" | ".v4" | ".v8"
-    ) || Linkage::from_text(word).is_some()
+    matches!(word, ".align" | ".attribute" | ".ptr" | ".v2" | ".v4" | ".v8")
+        || Linkage::from_text(word).is_some()
         || Space::from_text(word).is_some()
         || Type::from_text(word).is_some()
         || windowed_space(word).is_some()
@@ -28,8 +26,7 @@ pub(super) fn begins(word: &str) -> bool {
 
 /// The state space of `.shared::cta`, which only instructions write like that.
 fn windowed_space(word: &str) -> Option<Space> {
-    word.split_once("::")
-        .and_then(|(space, _)| Space::from_text(space))
+    word.split_once("::").and_then(|(space, _)| Space::from_text(space))
 }
 
 /// A declaration up to its `;`, which is left to the caller.
@@ -84,18 +81,13 @@ pub(super) fn parameters(input: Tokens<'_>) -> PResult<'_, Vec<Variable>> {
 #[cold]
 fn missing_comma<'a>(input: Tokens<'a>, before: Option<&Variable>) -> Tokens<'a> {
     let span = before.map_or(input.peek().span(), |variable| variable.span);
-    let message = format!(
-        "expected `,` between two parameters, found `{}`",
-        input.text()
-    );
-    input.report(
-        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).fix(
-            Applicability::Safe,
-            "insert `,`",
-            Span::empty(span.end),
-            ",",
-        ),
-    );
+    let message = format!("expected `,` between two parameters, found `{}`", input.text());
+    input.report(Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).fix(
+        Applicability::Safe,
+        "insert `,`",
+        Span::empty(span.end),
+        ",",
+    ));
     input
 }
 
@@ -108,8 +100,7 @@ fn parameter(input: Tokens<'_>) -> PResult<'_, Variable> {
 }
 
 fn declarator_end(from: Tokens<'_>, to: Tokens<'_>) -> u32 {
-    from.peek_at((from.tokens.len() - to.tokens.len()).saturating_sub(1))
-        .end
+    from.peek_at((from.tokens.len() - to.tokens.len()).saturating_sub(1)).end
 }
 
 /// The words before the declared names.
@@ -132,10 +123,7 @@ fn words(input: Tokens<'_>) -> PResult<'_, Variable> {
     }
     let span = input.peek().span();
     let Some((space, space_span)) = words.space else {
-        return Err(complain::unexpected(
-            rest,
-            "a state space such as `.reg` or `.shared`",
-        ));
+        return Err(complain::unexpected(rest, "a state space such as `.reg` or `.shared`"));
     };
     let Some((ty, type_span)) = words.ty else {
         return Err(complain::unexpected(rest, "a type such as `.b32`"));
@@ -192,18 +180,13 @@ fn word<'a>(input: Tokens<'a>, words: &mut Words) -> Result<Tokens<'a>, Err<Unpa
             ".v8" => words.vector = Some(8),
             _ if windowed_space(text).is_some() => {
                 words.space = windowed_space(text).map(|space| (space, span));
-                windowed(
-                    input,
-                    span,
-                    words.space.map_or(Space::Shared, |(space, _)| space),
-                );
+                windowed(input, span, words.space.map_or(Space::Shared, |(space, _)| space));
             }
             // The names it declares are known all the same.
             _ if words.ty.is_none() => {
                 let message = format!("`{text}` is no word of a declaration");
                 input.report(
-                    Diagnostic::new(&SYNTAX_ERROR, span, message)
-                        .label("expected a type such as `.b32`"),
+                    Diagnostic::new(&SYNTAX_ERROR, span, message).label("expected a type such as `.b32`"),
                 );
                 words.ty = Some((Type::B32, span));
             }
@@ -219,12 +202,7 @@ fn windowed(input: Tokens<'_>, span: Span, space: Space) {
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, span, message)
             .note("only instructions name the window of a state space")
-            .fix(
-                Applicability::Safe,
-                format!("write `{space}`"),
-                span,
-                space.text(),
-            ),
+            .fix(Applicability::Safe, format!("write `{space}`"), span, space.text()),
     );
 }
 
@@ -263,18 +241,14 @@ fn align<'a>(input: Tokens<'a>, words: &mut Words) -> Result<Tokens<'a>, Err<Unp
         let span = keyword.to(value.span);
         let (align, ty_text) = (input.slice(span), input.slice(ty));
         input.report(
-            Diagnostic::new(
-                &SYNTAX_ERROR,
-                span,
-                format!("`{align}` stands behind the type"),
-            )
-            .note("the alignment comes before the type")
-            .fix(
-                Applicability::Safe,
-                format!("write `{align} {ty_text}`"),
-                ty.to(span),
-                format!("{align} {ty_text}"),
-            ),
+            Diagnostic::new(&SYNTAX_ERROR, span, format!("`{align}` stands behind the type"))
+                .note("the alignment comes before the type")
+                .fix(
+                    Applicability::Safe,
+                    format!("write `{align} {ty_text}`"),
+                    ty.to(span),
+                    format!("{align} {ty_text}"),
+                ),
         );
     }
     words.align = Some(value);
@@ -288,11 +262,7 @@ fn pointer<'a>(rest: Tokens<'a>, words: &mut Words) -> Result<Tokens<'a>, Err<Un
         _ => None,
     };
     words.pointer = Some(PointerAttribute { space, align: None });
-    Ok(if space.is_some() {
-        rest.advance()
-    } else {
-        rest
-    })
+    Ok(if space.is_some() { rest.advance() } else { rest })
 }
 
 /// `.attribute(…)`: its text.
@@ -300,10 +270,7 @@ pub(super) fn attribute(input: Tokens<'_>) -> PResult<'_, Span> {
     let start = input.peek();
     let open = input.advance();
     if open.kind() != Kind::LParen {
-        return Err(complain::unexpected(
-            open,
-            "`(` and an attribute such as `.managed`",
-        ));
+        return Err(complain::unexpected(open, "`(` and an attribute such as `.managed`"));
     }
     let mut rest = open.advance();
     let mut depth = 1;
@@ -333,8 +300,8 @@ fn declarator(input: Tokens<'_>) -> PResult<'_, Declarator> {
     let rest = input.advance();
     let (rest, count) = match rest.kind() {
         Kind::Lt => {
-            let (rest, count) = expr::count(rest)
-                .map_err(|_| complain::unexpected(rest.advance(), "a count and `>`"))?;
+            let (rest, count) =
+                expr::count(rest).map_err(|_| complain::unexpected(rest.advance(), "a count and `>`"))?;
             (rest, Some(count))
         }
         _ => (rest, None),
@@ -351,15 +318,7 @@ fn declarator(input: Tokens<'_>) -> PResult<'_, Declarator> {
         Kind::Word if rest.peek().start == first.end => return Err(dotted_name(rest)),
         _ => (rest, None),
     };
-    Ok((
-        rest,
-        Declarator {
-            name,
-            count,
-            dimensions,
-            initializer,
-        },
-    ))
+    Ok((rest, Declarator { name, count, dimensions, initializer }))
 }
 
 #[cold]
@@ -391,19 +350,12 @@ fn dimension(input: Tokens<'_>) -> PResult<'_, Option<Const>> {
 #[cold]
 fn computed_size(input: Tokens<'_>, size: Const) {
     let text = input.slice(size.span);
-    let diagnostic = Diagnostic::new(
-        &SYNTAX_ERROR,
-        size.span,
-        format!("`{text}` is no single number"),
-    )
-    .note("the assembler takes one number or `WARP_SZ` as the size of an array, no expression");
+    let diagnostic = Diagnostic::new(&SYNTAX_ERROR, size.span, format!("`{text}` is no single number"))
+        .note("the assembler takes one number or `WARP_SZ` as the size of an array, no expression");
     input.report(match size.value.int() {
-        Some(value) if value > 0 => diagnostic.fix(
-            Applicability::Safe,
-            format!("write `{value}`"),
-            size.span,
-            value.to_string(),
-        ),
+        Some(value) if value > 0 => {
+            diagnostic.fix(Applicability::Safe, format!("write `{value}`"), size.span, value.to_string())
+        }
         _ => diagnostic.help("write the number of elements, 1 or more"),
     });
 }
@@ -452,34 +404,20 @@ fn initializer_list(input: Tokens<'_>, depth: u32) -> PResult<'_, Initializer> {
 fn symbol_address(input: Tokens<'_>) -> PResult<'_, Initializer> {
     let start = input.peek();
     let is_generic = input.text() == "generic" && input.peek_at(1).kind() == Kind::LParen;
-    let (rest, symbol) = if is_generic {
-        generic(input)?
-    } else {
-        name(input)?
-    };
+    let (rest, symbol) = if is_generic { generic(input)? } else { name(input)? };
     let (rest, added) = match rest.kind() {
         Kind::Plus | Kind::Minus => opt(|input| offset(input, symbol)).parse(rest)?,
         _ => (rest, None),
     };
     let offset = added.and_then(|constant| constant.value.int()).unwrap_or(0) as i64;
     let span = Span::new(start.start, declarator_end(input, rest));
-    Ok((
-        rest,
-        Initializer::Address {
-            span,
-            symbol,
-            generic: is_generic,
-            offset,
-            mask: None,
-        },
-    ))
+    Ok((rest, Initializer::Address { span, symbol, generic: is_generic, offset, mask: None }))
 }
 
 fn generic(input: Tokens<'_>) -> PResult<'_, Name> {
     let open = input.advance();
     let inner = open.advance();
-    let (rest, symbol) =
-        name(inner).map_err(|_| complain::unexpected(inner, "a variable's name"))?;
+    let (rest, symbol) = name(inner).map_err(|_| complain::unexpected(inner, "a variable's name"))?;
     match rest.kind() {
         Kind::RParen => Ok((rest.advance(), symbol)),
         _ => Err(complain::unclosed(rest, open.peek().span(), ")")),
@@ -490,26 +428,16 @@ fn generic(input: Tokens<'_>) -> PResult<'_, Name> {
 fn masked(input: Tokens<'_>) -> PResult<'_, Initializer> {
     let start = input.peek();
     let (open, mask) = expr::number(input)?;
-    let (rest, inner) =
-        preceded(token(Kind::LParen), |rest| initializer(rest, MAX_NESTING)).parse(open)?;
+    let (rest, inner) = preceded(token(Kind::LParen), |rest| initializer(rest, MAX_NESTING)).parse(open)?;
     if rest.kind() != Kind::RParen {
         return Err(complain::unclosed(rest, open.peek().span(), ")"));
     }
     let span = start.span().to(rest.peek().span());
     let bits = mask.value.int().unwrap_or(0) as u64;
     let value = match inner {
-        Initializer::Address {
-            symbol,
-            generic,
-            offset,
-            ..
-        } => Initializer::Address {
-            span,
-            symbol,
-            generic,
-            offset,
-            mask: Some(bits),
-        },
+        Initializer::Address { symbol, generic, offset, .. } => {
+            Initializer::Address { span, symbol, generic, offset, mask: Some(bits) }
+        }
         other => other,
     };
     Ok((rest.advance(), value))
@@ -520,20 +448,13 @@ fn masked(input: Tokens<'_>) -> PResult<'_, Initializer> {
 pub(super) fn linkage_in_body(input: Tokens<'_>, linkage: (Linkage, Span)) {
     let (word, span) = linkage;
     input.report(
-        Diagnostic::new(
-            &SYNTAX_ERROR,
-            span,
-            format!("`{word}` cannot stand in a function's body"),
-        )
-        .note("only declarations of the module have a linkage")
-        .help("declare it outside of the function"),
+        Diagnostic::new(&SYNTAX_ERROR, span, format!("`{word}` cannot stand in a function's body"))
+            .note("only declarations of the module have a linkage")
+            .help("declare it outside of the function"),
     );
 }
 
 /// The token as a name, for directives.
 pub(super) fn word_name(token: Token) -> Option<Name> {
-    token.symbol().map(|symbol| Name {
-        symbol,
-        span: token.span(),
-    })
+    token.symbol().map(|symbol| Name { symbol, span: token.span() })
 }

@@ -57,23 +57,12 @@ pub(super) fn directive(input: Tokens<'_>) -> PResult<'_, Directive> {
         First::Name => matches!(arguments.first(), Some(DirectiveArgument::Name(_))),
     };
     if !fits || arguments.len() < least {
-        let place = if arguments.is_empty() || fits {
-            rest
-        } else {
-            input.advance()
-        };
+        let place = if arguments.is_empty() || fits { rest } else { input.advance() };
         return Err(complain::unexpected(place, expected(text)));
     }
     let count = input.tokens.len() - rest.tokens.len();
     let span = word.span().to(input.peek_at(count - 1).span());
-    Ok((
-        rest,
-        Directive {
-            span,
-            name,
-            arguments,
-        },
-    ))
+    Ok((rest, Directive { span, name, arguments }))
 }
 
 fn expected(word: &str) -> &'static str {
@@ -94,14 +83,11 @@ fn arguments(input: Tokens<'_>, begins_with_name: bool) -> PResult<'_, Vec<Direc
     loop {
         let (behind, argument) = match rest.kind() {
             Kind::Int | Kind::Float | Kind::Minus | Kind::BadNumber | Kind::F32 | Kind::F64 => {
-                let (behind, constant) = signed_number(rest)
-                    .map_err(|_| complain::unexpected(rest.advance(), "a number"))?;
+                let (behind, constant) =
+                    signed_number(rest).map_err(|_| complain::unexpected(rest.advance(), "a number"))?;
                 (behind, DirectiveArgument::Const(constant))
             }
-            Kind::String => (
-                rest.advance(),
-                DirectiveArgument::String(rest.peek().span()),
-            ),
+            Kind::String => (rest.advance(), DirectiveArgument::String(rest.peek().span())),
             Kind::Ident if name_allowed => {
                 let (behind, name) = name(rest)?;
                 (behind, DirectiveArgument::Name(name))
@@ -118,14 +104,8 @@ fn arguments(input: Tokens<'_>, begins_with_name: bool) -> PResult<'_, Vec<Direc
         rest = behind;
         if behind.kind() == Kind::Comma {
             rest = behind.advance();
-            if !matches!(
-                rest.kind(),
-                Kind::Int | Kind::Minus | Kind::String | Kind::Ident
-            ) {
-                return Err(complain::unexpected(
-                    rest,
-                    "another argument behind the `,`",
-                ));
+            if !matches!(rest.kind(), Kind::Int | Kind::Minus | Kind::String | Kind::Ident) {
+                return Err(complain::unexpected(rest, "another argument behind the `,`"));
             }
         }
     }

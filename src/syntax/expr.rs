@@ -54,13 +54,7 @@ pub(super) fn number(input: Tokens<'_>) -> PResult<'_, Const> {
         Kind::BadNumber => signed(0),
         _ => return Err(Err::Error(Unparsed)),
     };
-    Ok((
-        input.advance(),
-        Const {
-            span: token.span(),
-            value,
-        },
-    ))
+    Ok((input.advance(), Const { span: token.span(), value }))
 }
 
 /// A number that may have a sign, for places that take no expression.
@@ -80,10 +74,7 @@ fn negated<'a>(input: Tokens<'a>, sign: Span, constant: Const) -> PResult<'a, Co
 }
 
 fn is_number(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Int | Kind::Float | Kind::F32 | Kind::F64 | Kind::WarpSize | Kind::BadNumber
-    )
+    matches!(kind, Kind::Int | Kind::Float | Kind::F32 | Kind::F64 | Kind::WarpSize | Kind::BadNumber)
 }
 
 /// Whether the expression goes on with `kind`.
@@ -116,20 +107,11 @@ fn conditional(input: Tokens<'_>, depth: u32) -> PResult<'_, Const> {
     }
     let (rest, yes) = conditional(rest.advance(), deeper(rest, depth)?)?;
     if rest.kind() != Kind::Colon {
-        return Err(complain::unexpected(
-            rest,
-            "`:` and the other value of `?:`",
-        ));
+        return Err(complain::unexpected(rest, "`:` and the other value of `?:`"));
     }
     let (rest, no) = conditional(rest.advance(), deeper(rest, depth)?)?;
     let chosen = if is_true(condition.value) { yes } else { no };
-    Ok((
-        rest,
-        Const {
-            span: condition.span.to(no.span),
-            value: chosen.value,
-        },
-    ))
+    Ok((rest, Const { span: condition.span.to(no.span), value: chosen.value }))
 }
 
 /// Operators that bind at least as tightly as `least`.
@@ -163,13 +145,7 @@ fn operand(input: Tokens<'_>, depth: u32) -> PResult<'_, Const> {
             match rest.peek() {
                 close if close.kind() == Kind::RParen => {
                     let span = first.span().to(close.span());
-                    Ok((
-                        rest.advance(),
-                        Const {
-                            span,
-                            value: inner.value,
-                        },
-                    ))
+                    Ok((rest.advance(), Const { span, value: inner.value }))
                 }
                 _ => Err(complain::unclosed(rest, first.span(), ")")),
             }
@@ -182,11 +158,10 @@ fn operand(input: Tokens<'_>, depth: u32) -> PResult<'_, Const> {
 /// `(.s64) e`, `(.u64) e`
 fn cast(input: Tokens<'_>, depth: u32) -> PResult<'_, Const> {
     let paren = input.peek().span();
-    let (rest, ty) = delimited(token(Kind::LParen), token(Kind::Word), token(Kind::RParen))
-        .parse(input)
-        .map_err(|_: Err<Unparsed>| {
-            complain::unexpected(input.advance().advance(), "`)` behind the cast's type")
-        })?;
+    let (rest, ty) =
+        delimited(token(Kind::LParen), token(Kind::Word), token(Kind::RParen)).parse(input).map_err(
+            |_: Err<Unparsed>| complain::unexpected(input.advance().advance(), "`)` behind the cast's type"),
+        )?;
     let unsigned = match input.slice(ty.span()) {
         ".s64" => false,
         ".u64" => true,
@@ -207,13 +182,7 @@ fn cast(input: Tokens<'_>, depth: u32) -> PResult<'_, Const> {
         ConstValue::F32(_) => return Err(complain::exact_float(input, inner.span)),
     };
     let value = ConstValue::Int { bits, unsigned };
-    Ok((
-        rest,
-        Const {
-            span: paren.to(inner.span),
-            value,
-        },
-    ))
+    Ok((rest, Const { span: paren.to(inner.span), value }))
 }
 
 fn deeper(input: Tokens<'_>, depth: u32) -> Result<u32, Err<Unparsed>> {
@@ -232,10 +201,7 @@ fn is_true(value: ConstValue) -> bool {
 }
 
 fn signed(value: i64) -> ConstValue {
-    ConstValue::Int {
-        bits: value as u64,
-        unsigned: false,
-    }
+    ConstValue::Int { bits: value as u64, unsigned: false }
 }
 
 fn unary(
@@ -251,15 +217,9 @@ fn unary(
         (Kind::Minus, ConstValue::Int { bits, unsigned }) => {
             // `-9223372036854775808` is a signed number although its digits alone are not.
             let unsigned = unsigned && bits != 1 << 63;
-            ConstValue::Int {
-                bits: bits.wrapping_neg(),
-                unsigned,
-            }
+            ConstValue::Int { bits: bits.wrapping_neg(), unsigned }
         }
-        (Kind::Tilde, ConstValue::Int { bits, .. }) => ConstValue::Int {
-            bits: !bits,
-            unsigned: true,
-        },
+        (Kind::Tilde, ConstValue::Int { bits, .. }) => ConstValue::Int { bits: !bits, unsigned: true },
         (Kind::Bang, ConstValue::Int { bits, .. }) => signed((bits == 0).into()),
         (_, ConstValue::F64(_)) => return Err(complain::float_operator(input, span)),
         (_, value) => value,
@@ -274,26 +234,15 @@ fn binary(
     right: ConstValue,
 ) -> Result<ConstValue, Err<Unparsed>> {
     match (left, right) {
-        (
-            ConstValue::Int {
-                bits: a,
-                unsigned: left,
-            },
-            ConstValue::Int {
-                bits: b,
-                unsigned: right,
-            },
-        ) => integer(operator, (a, left), (b, right)).ok_or_else(|| {
-            at.report(
-                Diagnostic::new(
-                    &SYNTAX_ERROR,
-                    span,
-                    format!("`{}` divides by zero", at.slice(span)),
-                )
-                .label("has no value"),
-            );
-            GAVE_UP
-        }),
+        (ConstValue::Int { bits: a, unsigned: left }, ConstValue::Int { bits: b, unsigned: right }) => {
+            integer(operator, (a, left), (b, right)).ok_or_else(|| {
+                at.report(
+                    Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` divides by zero", at.slice(span)))
+                        .label("has no value"),
+                );
+                GAVE_UP
+            })
+        }
         (ConstValue::F32(_), _) | (_, ConstValue::F32(_)) => Err(complain::exact_float(at, span)),
         _ => double(operator, to_double(left), to_double(right))
             .ok_or_else(|| complain::float_operator(at, span)),
@@ -303,21 +252,11 @@ fn binary(
 /// None for a division by zero.
 fn integer(operator: Kind, (a, left): (u64, bool), (b, right): (u64, bool)) -> Option<ConstValue> {
     let unsigned = left || right;
-    let order = if unsigned {
-        a.cmp(&b)
-    } else {
-        (a as i64).cmp(&(b as i64))
-    };
+    let order = if unsigned { a.cmp(&b) } else { (a as i64).cmp(&(b as i64)) };
     let shift = b.min(64) as u32;
     let same = |bits| ConstValue::Int { bits, unsigned };
-    let like_left = |bits| ConstValue::Int {
-        bits,
-        unsigned: left,
-    };
-    let always_unsigned = |bits| ConstValue::Int {
-        bits,
-        unsigned: true,
-    };
+    let like_left = |bits| ConstValue::Int { bits, unsigned: left };
+    let always_unsigned = |bits| ConstValue::Int { bits, unsigned: true };
     let truth = |value: bool| signed(value.into());
     Some(match operator {
         Kind::Plus => same(a.wrapping_add(b)),
@@ -364,10 +303,7 @@ fn double(operator: Kind, a: f64, b: f64) -> Option<ConstValue> {
 
 fn to_double(value: ConstValue) -> f64 {
     match value {
-        ConstValue::Int {
-            bits,
-            unsigned: true,
-        } => bits as f64,
+        ConstValue::Int { bits, unsigned: true } => bits as f64,
         ConstValue::Int { bits, .. } => bits as i64 as f64,
         ConstValue::F32(bits) => f32::from_bits(bits).into(),
         ConstValue::F64(value) => value,

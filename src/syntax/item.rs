@@ -5,9 +5,7 @@ use nom::branch::alt;
 use nom::multi::separated_list1;
 use nom::sequence::pair;
 
-use super::ast::{
-    AddressSize, Directive, Function, Item, Name, Section, TargetDirective, VersionDirective,
-};
+use super::ast::{AddressSize, Directive, Function, Item, Name, Section, TargetDirective, VersionDirective};
 use super::complain;
 use super::declaration;
 use super::directive;
@@ -47,16 +45,14 @@ impl Parser<'_> {
             ".section" | ".nv_intermediate_source_section" => self.section().map(Item::Section),
             ".entry" | ".func" => return self.function_item(None),
             _ if self.is_function() => return self.function_item(self.linkage()),
-            _ if declaration::begins(text) => {
-                self.run(declaration::variable).map(|mut variable| {
-                    self.semicolon(start);
-                    variable.span = self.since(start);
-                    Item::Variable(Box::new(variable))
-                })
+            _ if declaration::begins(text) => self.run(declaration::variable).map(|mut variable| {
+                self.semicolon(start);
+                variable.span = self.since(start);
+                Item::Variable(Box::new(variable))
+            }),
+            ".file" | ".pragma" | ".alias" => {
+                self.run(directive::directive).map(|directive| self.directive_item(directive, text))
             }
-            ".file" | ".pragma" | ".alias" => self
-                .run(directive::directive)
-                .map(|directive| self.directive_item(directive, text)),
             _ => {
                 self.report(misplaced(self.input()));
                 return Item::Error(self.skip_item());
@@ -152,12 +148,8 @@ impl Parser<'_> {
         let first = self.peek();
         if first.kind() == Kind::At && self.kind_at(1) == Kind::At {
             self.report(
-                Diagnostic::new(
-                    &SYNTAX_ERROR,
-                    first.span(),
-                    "`@@` directives ended with PTX 1.x",
-                )
-                .help("write debug data in `.section`s"),
+                Diagnostic::new(&SYNTAX_ERROR, first.span(), "`@@` directives ended with PTX 1.x")
+                    .help("write debug data in `.section`s"),
             );
         } else if !matches!(first.kind(), Kind::Bad | Kind::BadNumber) {
             let text = super::lexer::shorten(self.context.slice(first.span()));
@@ -199,10 +191,7 @@ impl Parser<'_> {
             span: Span::default(),
             linkage,
             is_entry,
-            name: Name {
-                symbol: self.names.intern(""),
-                span: Span::empty(self.end()),
-            },
+            name: Name { symbol: self.names.intern(""), span: Span::empty(self.end()) },
             returns: Vec::new(),
             parameters: Vec::new(),
             directives: Vec::new(),
@@ -304,11 +293,7 @@ impl Parser<'_> {
             self.run(declaration::attribute)?;
             let name = declaration::word_name(word)?;
             let arguments = Vec::new();
-            function.directives.push(Directive {
-                span: self.since(start),
-                name,
-                arguments,
-            });
+            function.directives.push(Directive { span: self.since(start), name, arguments });
             return Some(());
         }
         let mut directive = self.run(directive::directive)?;
@@ -322,12 +307,10 @@ impl Parser<'_> {
 
     /// Skips a broken header up to its body or end.
     fn skip_header(&mut self) {
-        while !matches!(
-            self.kind(),
-            Kind::Eof | Kind::LBrace | Kind::RBrace | Kind::Semi
-        ) && !(self.kind() == Kind::Word
-            && self.on_new_line(0)
-            && (self.item_begins() || self.body_begins()))
+        while !matches!(self.kind(), Kind::Eof | Kind::LBrace | Kind::RBrace | Kind::Semi)
+            && !(self.kind() == Kind::Word
+                && self.on_new_line(0)
+                && (self.item_begins() || self.body_begins()))
         {
             self.bump();
         }
@@ -348,13 +331,9 @@ impl Parser<'_> {
             Kind::Word | Kind::Eof => {
                 let end = Span::empty(self.end());
                 self.report(
-                    Diagnostic::new(
-                        &SYNTAX_ERROR,
-                        end,
-                        "this function has neither a body nor a `;`",
-                    )
-                    .label("expected `{` or `;`")
-                    .help("write the body in `{ }`, or end the declaration with `;`"),
+                    Diagnostic::new(&SYNTAX_ERROR, end, "this function has neither a body nor a `;`")
+                        .label("expected `{` or `;`")
+                        .help("write the body in `{ }`, or end the declaration with `;`"),
                 );
                 None
             }
@@ -415,11 +394,7 @@ impl Parser<'_> {
         if self.kind() == Kind::RBrace {
             self.bump();
         }
-        Some(Section {
-            span: self.since(word.start),
-            name,
-            body,
-        })
+        Some(Section { span: self.since(word.start), name, body })
     }
 
     /// `label:` or `.b32 item, item`; after an error, everything up to the section's `}`.
@@ -435,10 +410,7 @@ impl Parser<'_> {
                 self.run(section_items).is_some()
             }
             _ => {
-                complain::unexpected(
-                    self.input(),
-                    "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`",
-                );
+                complain::unexpected(self.input(), "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`");
                 false
             }
         };
@@ -478,11 +450,8 @@ fn section_items(input: Tokens<'_>) -> PResult<'_, ()> {
 #[cold]
 fn misplaced(input: Tokens<'_>) -> Diagnostic {
     let text = input.text();
-    let report = Diagnostic::new(
-        &SYNTAX_ERROR,
-        input.peek().span(),
-        format!("`{text}` cannot stand at module level"),
-    );
+    let report =
+        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), format!("`{text}` cannot stand at module level"));
     match text {
         ".loc" | ".loc_intermediate" => report.help("write it inside a function's body"),
         ".maxnreg"
@@ -512,9 +481,9 @@ fn version(input: Tokens<'_>) -> PResult<'_, VersionDirective> {
         return Err(complain::unexpected(rest, "a version such as `8.0`"));
     }
     let version = match number.kind() {
-        Kind::Float => text
-            .split_once('.')
-            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
+        Kind::Float => {
+            text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+        }
         _ => None,
     };
     if version.is_none() && number.kind() != Kind::BadNumber {
@@ -524,25 +493,13 @@ fn version(input: Tokens<'_>) -> PResult<'_, VersionDirective> {
         let plain = text.bytes().all(|byte| byte.is_ascii_digit());
         rest.report(if plain {
             let right = format!("{text}.0");
-            report.fix(
-                Applicability::Unsafe,
-                format!("write `{right}`"),
-                number.span(),
-                right,
-            )
+            report.fix(Applicability::Unsafe, format!("write `{right}`"), number.span(), right)
         } else {
             report.help("write for example `8.0`")
         });
     }
     let span = word.span().to(number.span());
-    Ok((
-        rest.advance(),
-        VersionDirective {
-            span,
-            number: number.span(),
-            version,
-        },
-    ))
+    Ok((rest.advance(), VersionDirective { span, number: number.span(), version }))
 }
 
 /// `.target sm_90a, debug`
@@ -552,28 +509,15 @@ fn target(input: Tokens<'_>) -> PResult<'_, TargetDirective> {
         .parse(rest)
         .map_err(|_: nom::Err<_>| complain::unexpected(rest, "a target such as `sm_90a`"))?;
     if rest.kind() == Kind::Comma {
-        return Err(complain::unexpected(
-            rest.advance(),
-            "a target or an option behind the `,`",
-        ));
+        return Err(complain::unexpected(rest.advance(), "a target or an option behind the `,`"));
     }
-    let span = words
-        .last()
-        .map_or(word.span(), |last| word.span().to(last.span));
+    let span = words.last().map_or(word.span(), |last| word.span().to(last.span));
     Ok((rest, TargetDirective { span, words }))
 }
 
 /// `.address_size 64`
 fn address_size(input: Tokens<'_>) -> PResult<'_, AddressSize> {
-    let size = alt((expr::number, |rest| {
-        Err(complain::unexpected(rest, "`32` or `64`"))
-    }));
+    let size = alt((expr::number, |rest| Err(complain::unexpected(rest, "`32` or `64`"))));
     let (rest, (word, size)) = pair(token(Kind::Word), size).parse(input)?;
-    Ok((
-        rest,
-        AddressSize {
-            span: word.span().to(size.span),
-            size,
-        },
-    ))
+    Ok((rest, AddressSize { span: word.span().to(size.span), size }))
 }

@@ -68,8 +68,8 @@ const fn class_of(byte: u8) -> Class {
         b'/' => Class::Slash,
         b'"' => Class::Quote,
         b'#' => Class::Hash,
-        b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b';' | b':' | b'@' | b'?' | b'!'
-        | b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => Class::Punctuation,
+        b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b';' | b':' | b'@' | b'?' | b'!' | b'+' | b'-'
+        | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => Class::Punctuation,
         _ => Class::None,
     }
 }
@@ -86,10 +86,7 @@ static CLASSES: [Class; 256] = {
 
 /// Whether `byte` can continue an identifier.
 pub(super) fn continues_name(byte: u8) -> bool {
-    matches!(
-        CLASSES[byte as usize],
-        Class::Letter | Class::Digit | Class::Sigil
-    )
+    matches!(CLASSES[byte as usize], Class::Letter | Class::Digit | Class::Sigil)
 }
 
 struct Lexer<'a> {
@@ -141,10 +138,7 @@ impl Lexer<'_> {
     /// The end of the letters, digits, `_` and `$` from `at` on.
     fn name_end(&self, at: usize) -> usize {
         let rest = &self.bytes[at..];
-        at + rest
-            .iter()
-            .position(|&b| !continues_name(b))
-            .unwrap_or(rest.len())
+        at + rest.iter().position(|&b| !continues_name(b)).unwrap_or(rest.len())
     }
 
     fn identifier(&mut self) {
@@ -152,11 +146,7 @@ impl Lexer<'_> {
         let end = self.name_end(start + 1);
         let text = &self.text[start..end];
         let symbol = self.out.names.intern(text);
-        let kind = if text == "WARP_SZ" {
-            Kind::WarpSize
-        } else {
-            Kind::Ident
-        };
+        let kind = if text == "WARP_SZ" { Kind::WarpSize } else { Kind::Ident };
         self.out.tokens.push(Token::named(kind, start, end, symbol));
         self.at = end;
         self.opcode_goes_on = true;
@@ -170,9 +160,7 @@ impl Lexer<'_> {
             b'%' => self.push(Kind::Percent, self.at, self.at + 1),
             b'_' => {
                 let symbol = self.out.names.intern("_");
-                self.out
-                    .tokens
-                    .push(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
+                self.out.tokens.push(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
                 self.opcode_goes_on = false;
                 self.at += 1;
             }
@@ -207,19 +195,13 @@ impl Lexer<'_> {
             end = self.name_end(end + 3);
         }
         // The modifiers of an opcode are interned with it as a whole, by the parser.
-        let glued = self.opcode_goes_on
-            && self
-                .out
-                .tokens
-                .last()
-                .is_some_and(|last| last.end as usize == start);
+        let glued =
+            self.opcode_goes_on && self.out.tokens.last().is_some_and(|last| last.end as usize == start);
         if glued {
             self.out.tokens.push(Token::new(Kind::Word, start, end));
         } else {
             let symbol = self.out.names.intern(&self.text[start..end]);
-            self.out
-                .tokens
-                .push(Token::named(Kind::Word, start, end, symbol));
+            self.out.tokens.push(Token::named(Kind::Word, start, end, symbol));
         }
         self.at = end;
     }
@@ -326,10 +308,7 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         let length = line_length(rest);
         let body = self.text[self.at + 1..self.at + length].trim_start_matches([' ', '\t']);
-        let word = body
-            .split(|c: char| !c.is_ascii_alphanumeric())
-            .next()
-            .unwrap_or("");
+        let word = body.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or("");
         let is_marker = word == "line" || word.starts_with(|c: char| c.is_ascii_digit());
         if line_start && is_marker {
             return self.comment(length);
@@ -369,8 +348,8 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         let number = number::scan(rest);
         let next = rest.get(number.length).copied().unwrap_or(0);
-        let good = !continues_name(next)
-            && (number.kind != Kind::Int || !number::bad_octal(&rest[..number.length]));
+        let good =
+            !continues_name(next) && (number.kind != Kind::Int || !number::bad_octal(&rest[..number.length]));
         if good {
             return self.push(number.kind, self.at, self.at + number.length);
         }
@@ -395,13 +374,9 @@ impl Lexer<'_> {
     fn byte_order_mark(&mut self) {
         let span = self.span(3);
         self.report(
-            Diagnostic::new(
-                &SYNTAX_ERROR,
-                span,
-                "the file starts with a byte order mark",
-            )
-            .note("PTX is plain ASCII outside comments")
-            .fix(Applicability::Safe, "remove the mark (U+FEFF)", span, ""),
+            Diagnostic::new(&SYNTAX_ERROR, span, "the file starts with a byte order mark")
+                .note("PTX is plain ASCII outside comments")
+                .fix(Applicability::Safe, "remove the mark (U+FEFF)", span, ""),
         );
         self.at = 3;
     }
@@ -434,12 +409,10 @@ impl Lexer<'_> {
             b'\\' => Diagnostic::new(&SYNTAX_ERROR, span, "`\\` is nothing in PTX")
                 .note("there are no continuation lines: a statement goes on until its `;`")
                 .help("remove it"),
-            _ if !byte.is_ascii() => Diagnostic::new(
-                &SYNTAX_ERROR,
-                span,
-                format!("`{}` is not ASCII", shorten(run)),
-            )
-            .note("outside comments PTX is plain ASCII"),
+            _ if !byte.is_ascii() => {
+                Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` is not ASCII", shorten(run)))
+                    .note("outside comments PTX is plain ASCII")
+            }
             _ => Diagnostic::new(
                 &SYNTAX_ERROR,
                 span,
@@ -460,14 +433,12 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         if let [b'\'', c @ 0x20..=0x7e, b'\'', ..] = rest {
             let span = self.span(3);
-            self.report(
-                Diagnostic::new(&BAD_LITERAL, span, "PTX has no character literals").fix(
-                    Applicability::Safe,
-                    format!("write the number `{c}`"),
-                    span,
-                    c.to_string(),
-                ),
-            );
+            self.report(Diagnostic::new(&BAD_LITERAL, span, "PTX has no character literals").fix(
+                Applicability::Safe,
+                format!("write the number `{c}`"),
+                span,
+                c.to_string(),
+            ));
             return self.push(Kind::BadNumber, self.at, self.at + 3);
         }
         let span = self.span(1);
@@ -490,11 +461,7 @@ pub(super) fn shorten(text: &str) -> String {
 /// How many bytes stand before the line's end (without a carriage return there).
 fn line_length(rest: &[u8]) -> usize {
     let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
-    if length > 0 && rest[length - 1] == b'\r' {
-        length - 1
-    } else {
-        length
-    }
+    if length > 0 && rest[length - 1] == b'\r' { length - 1 } else { length }
 }
 
 fn find(haystack: &[u8], needle: &[u8; 2]) -> Option<usize> {

@@ -57,29 +57,12 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
         operands: Vec::with_capacity(lexed.tokens.len() / 5),
     };
     let items = parser.module();
-    let parser::Parser {
-        names,
-        opcodes,
-        mut operands,
-        ..
-    } = parser;
+    let parser::Parser { names, opcodes, mut operands, .. } = parser;
     operands.shrink_to_fit();
     let diagnostics = context.into_diagnostics();
     let opcodes = (0..opcodes.len() as u32)
-        .map(|index| Opcode {
-            text: opcodes.text(Symbol(index)).to_string(),
-        })
+        .map(|index| Opcode { text: opcodes.text(Symbol(index)).to_string() })
         .collect();
     let comments = lexed.comments;
-    Parsed {
-        module: Module {
-            source,
-            names,
-            opcodes,
-            operands,
-            items,
-            comments,
-        },
-        diagnostics,
-    }
+    Parsed { module: Module { source, names, opcodes, operands, items, comments }, diagnostics }
 }

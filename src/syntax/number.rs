@@ -21,27 +21,17 @@ pub(super) fn scan(bytes: &[u8]) -> Scanned {
     };
     let suffixed = |end: usize| Scanned {
         kind: Kind::Int,
-        length: if bytes.get(end) == Some(&b'U') {
-            end + 1
-        } else {
-            end
-        },
+        length: if bytes.get(end) == Some(&b'U') { end + 1 } else { end },
     };
     if bytes[0] == b'0' {
         let hex_end = || run(2, u8::is_ascii_hexdigit);
         match bytes.get(1) {
             Some(b'x' | b'X') if hex_end() > 2 => return suffixed(hex_end()),
             Some(b'f' | b'F') if hex_end() == 10 => {
-                return Scanned {
-                    kind: Kind::F32,
-                    length: 10,
-                };
+                return Scanned { kind: Kind::F32, length: 10 };
             }
             Some(b'd' | b'D') if hex_end() == 18 => {
-                return Scanned {
-                    kind: Kind::F64,
-                    length: 18,
-                };
+                return Scanned { kind: Kind::F64, length: 18 };
             }
             Some(b'b' | b'B') => {
                 let end = run(2, |b| matches!(b, b'0' | b'1'));
@@ -64,14 +54,7 @@ pub(super) fn scan(bytes: &[u8]) -> Scanned {
             end = exponent;
         }
     }
-    if end == whole {
-        suffixed(end)
-    } else {
-        Scanned {
-            kind: Kind::Float,
-            length: end,
-        }
-    }
+    if end == whole { suffixed(end) } else { Scanned { kind: Kind::Float, length: end } }
 }
 
 /// Whether the digits read as octal, but hold an 8 or 9.
@@ -101,10 +84,7 @@ fn integer(text: &str) -> ConstValue {
         [b'0', ..] => digits(text, 8),
         _ => digits(text, 10),
     };
-    ConstValue::Int {
-        bits,
-        unsigned: suffix || bits > i64::MAX as u64,
-    }
+    ConstValue::Int { bits, unsigned: suffix || bits > i64::MAX as u64 }
 }
 
 /// What does not fit loses its upper bits, as the assembler has it.
@@ -120,11 +100,7 @@ fn digits(text: &str, radix: u64) -> u64 {
 pub(super) fn complain(text: &str, span: Span) -> Diagnostic {
     let (message, note, replacement) = reason(text);
     let diagnostic = Diagnostic::new(&BAD_LITERAL, span, message);
-    let diagnostic = if note.is_empty() {
-        diagnostic
-    } else {
-        diagnostic.note(note)
-    };
+    let diagnostic = if note.is_empty() { diagnostic } else { diagnostic.note(note) };
     match replacement {
         Some(text) => {
             let title = format!("write `{text}`");
@@ -142,11 +118,7 @@ fn reason(text: &str) -> (String, &'static str, Option<String>) {
     if text.contains('_') {
         let joined = text.replace('_', "");
         let good = is_literal(&joined).then_some(joined);
-        return (
-            fails("has `_` between its digits"),
-            "digits cannot be grouped in PTX",
-            good,
-        );
+        return (fails("has `_` between its digits"), "digits cannot be grouped in PTX", good);
     }
     for (prefix, count, name) in [("0f", 8, "single"), ("0d", 16, "double")] {
         if lower.starts_with(prefix) {
@@ -163,11 +135,7 @@ fn reason(text: &str) -> (String, &'static str, Option<String>) {
     if stem.len() < text.len() && is_literal(stem) {
         let suffix = &text[stem.len()..];
         let unsigned = suffix.contains(['u', 'U']);
-        let good = if unsigned {
-            format!("{stem}U")
-        } else {
-            stem.to_string()
-        };
+        let good = if unsigned { format!("{stem}U") } else { stem.to_string() };
         return (
             fails(&format!("has the suffix `{suffix}`")),
             "the only suffix of an integer is an upper-case `U`",
@@ -179,11 +147,7 @@ fn reason(text: &str) -> (String, &'static str, Option<String>) {
         && is_literal(stem)
     {
         let good = text[..text.len() - 1].to_string();
-        return (
-            fails("has the suffix `f`"),
-            "a floating-point constant has no suffix",
-            Some(good),
-        );
+        return (fails("has the suffix `f`"), "a floating-point constant has no suffix", Some(good));
     }
     if bad_octal(text.as_bytes()) && text.bytes().all(|b| b.is_ascii_digit()) {
         let decimal = text.trim_start_matches('0').to_string();

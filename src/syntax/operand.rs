@@ -3,9 +3,7 @@
 use nom::combinator::opt;
 use nom::{Err, Parser};
 
-use super::ast::{
-    Address, Component, CompoundAddress, Const, ConstValue, Name, Operand, OperandKind,
-};
+use super::ast::{Address, Component, CompoundAddress, Const, ConstValue, Name, Operand, OperandKind};
 use super::complain;
 use super::expr;
 use super::rules::SYNTAX_ERROR;
@@ -27,13 +25,7 @@ pub(super) fn operand(input: Tokens<'_>, in_call: bool) -> PResult<'_, Operand> 
     }
     let (rest, second) = simple(rest.advance())?;
     let span = first.span.to(second.span);
-    Ok((
-        rest,
-        Operand {
-            span,
-            kind: OperandKind::Pair(Box::new([first, second])),
-        },
-    ))
+    Ok((rest, Operand { span, kind: OperandKind::Pair(Box::new([first, second])) }))
 }
 
 /// An operand without brackets or braces around it.
@@ -41,46 +33,26 @@ fn simple(input: Tokens<'_>) -> PResult<'_, Operand> {
     let first = input.peek();
     match first.kind() {
         Kind::Ident => named(input),
-        Kind::Underscore => Ok((
-            input.advance(),
-            Operand {
-                span: first.span(),
-                kind: OperandKind::Sink,
-            },
-        )),
+        Kind::Underscore => Ok((input.advance(), Operand { span: first.span(), kind: OperandKind::Sink })),
         Kind::Bang if input.peek_at(1).kind() == Kind::Ident => {
             let (rest, name) = name(input.advance())?;
             let span = first.span().to(name.span);
-            Ok((
-                rest,
-                Operand {
-                    span,
-                    kind: OperandKind::Not(name),
-                },
-            ))
+            Ok((rest, Operand { span, kind: OperandKind::Not(name) }))
         }
         Kind::LParen if input.peek_at(1).kind() == Kind::Ident => Err(parenthesised(input)),
         Kind::Minus if input.peek_at(1).kind() == Kind::Ident => {
             let (rest, inner) = named(input.advance())?;
             let span = first.span().to(inner.span);
-            Ok((
-                rest,
-                Operand {
-                    span,
-                    kind: OperandKind::Negated(Box::new(inner)),
-                },
-            ))
+            Ok((rest, Operand { span, kind: OperandKind::Negated(Box::new(inner)) }))
         }
         kind if expr::begins(kind) => {
             let (rest, constant) = expr::expression(input)?;
-            let kind = OperandKind::Const(constant.value);
-            Ok((
-                rest,
-                Operand {
-                    span: constant.span,
-                    kind,
-                },
-            ))
+            // The lexer has spoken about a bad number: its value is not known.
+            let kind = match kind {
+                Kind::BadNumber => OperandKind::Error,
+                _ => OperandKind::Const(constant.value),
+            };
+            Ok((rest, Operand { span: constant.span, kind }))
         }
         _ => Err(complain::unexpected(input, "an operand")),
     }
@@ -95,10 +67,7 @@ pub(super) fn name(input: Tokens<'_>) -> PResult<'_, Name> {
 /// The name that an interned token is.
 pub(super) fn to_name(token: Token) -> Name {
     // Only the modifiers of an opcode are not interned, and they are never asked for.
-    Name {
-        symbol: token.symbol().unwrap_or(super::names::Symbol(0)),
-        span: token.span(),
-    }
+    Name { symbol: token.symbol().unwrap_or(super::names::Symbol(0)), span: token.span() }
 }
 
 /// A name with what may follow it: `.x`, `+4`, `[2]`.
@@ -108,30 +77,15 @@ fn named(input: Tokens<'_>) -> PResult<'_, Operand> {
     match next.kind() {
         Kind::Word => match component(rest.text()) {
             Some(component) => {
-                let kind = OperandKind::Name {
-                    name,
-                    component: Some(component),
-                };
-                Ok((
-                    rest.advance(),
-                    Operand {
-                        span: name.span.to(next.span()),
-                        kind,
-                    },
-                ))
+                let kind = OperandKind::Name { name, component: Some(component) };
+                Ok((rest.advance(), Operand { span: name.span.to(next.span()), kind }))
             }
             None => Ok((rest, plain(name))),
         },
         Kind::Plus | Kind::Minus => {
             let (rest, offset) = offset(rest, name)?;
             let span = name.span.to(offset.span);
-            Ok((
-                rest,
-                Operand {
-                    span,
-                    kind: OperandKind::NameOffset { name, offset },
-                },
-            ))
+            Ok((rest, Operand { span, kind: OperandKind::NameOffset { name, offset } }))
         }
         Kind::LBracket => element(rest, name),
         _ => Ok((rest, plain(name))),
@@ -139,13 +93,7 @@ fn named(input: Tokens<'_>) -> PResult<'_, Operand> {
 }
 
 fn plain(name: Name) -> Operand {
-    Operand {
-        span: name.span,
-        kind: OperandKind::Name {
-            name,
-            component: None,
-        },
-    }
+    Operand { span: name.span, kind: OperandKind::Name { name, component: None } }
 }
 
 /// What `.x` behind a name selects.
@@ -190,9 +138,7 @@ pub(super) fn offset<'a>(input: Tokens<'a>, base: Name) -> PResult<'a, Const> {
     };
     if !matches!(constant.value, ConstValue::Int { .. }) {
         let message = format!("`{}` is no byte offset", input.slice(constant.span));
-        input.report(
-            Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"),
-        );
+        input.report(Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"));
     }
     Ok((rest, constant))
 }
@@ -205,12 +151,7 @@ fn subtracted(input: Tokens<'_>, base: Name, sign: Token, constant: Const) {
         Diagnostic::new(&SYNTAX_ERROR, sign.span(), message)
             .label("`-` is not allowed here")
             .note("a negative offset is the addition of a negative constant")
-            .fix(
-                Applicability::Safe,
-                format!("write `{base}+{text}`"),
-                Span::empty(sign.start),
-                "+",
-            ),
+            .fix(Applicability::Safe, format!("write `{base}+{text}`"), Span::empty(sign.start), "+"),
     );
 }
 
@@ -227,10 +168,7 @@ fn element(input: Tokens<'_>, array: Name) -> PResult<'_, Operand> {
     };
     let (rest, close) = closing(rest, open, Kind::RBracket)?;
     let span = array.span.to(close.span());
-    let kind = OperandKind::Element {
-        name: array,
-        index: Box::new(index),
-    };
+    let kind = OperandKind::Element { name: array, index: Box::new(index) };
     Ok((rest, Operand { span, kind }))
 }
 
@@ -246,22 +184,14 @@ fn closing(input: Tokens<'_>, open: Span, kind: Kind) -> PResult<'_, Token> {
 /// `{a, b}`
 fn vector(input: Tokens<'_>) -> PResult<'_, Operand> {
     let (rest, (span, elements)) = list(input, input.peek().span(), Kind::RBrace, vector_element)?;
-    Ok((
-        rest,
-        Operand {
-            span,
-            kind: OperandKind::Vector(elements.into()),
-        },
-    ))
+    Ok((rest, Operand { span, kind: OperandKind::Vector(elements.into()) }))
 }
 
 fn vector_element(input: Tokens<'_>) -> PResult<'_, Operand> {
     match input.kind() {
-        Kind::LBrace => Err(complain::unexpected_with(
-            input,
-            "an element",
-            |diagnostic| diagnostic.note("a vector cannot hold another vector"),
-        )),
+        Kind::LBrace => Err(complain::unexpected_with(input, "an element", |diagnostic| {
+            diagnostic.note("a vector cannot hold another vector")
+        })),
         _ => simple(input),
     }
 }
@@ -269,13 +199,7 @@ fn vector_element(input: Tokens<'_>) -> PResult<'_, Operand> {
 /// `(a, b)` in a call.
 fn group(input: Tokens<'_>) -> PResult<'_, Operand> {
     let (rest, (span, elements)) = list(input, input.peek().span(), Kind::RParen, simple)?;
-    Ok((
-        rest,
-        Operand {
-            span,
-            kind: OperandKind::Group(elements.into()),
-        },
-    ))
+    Ok((rest, Operand { span, kind: OperandKind::Group(elements.into()) }))
 }
 
 /// Elements behind the next token up to the `close` of `open`; an empty place is reported and kept as an error.
@@ -311,10 +235,7 @@ fn list<'a>(
 fn count_elements(input: Tokens<'_>) -> usize {
     let inner = input.tokens.iter().take(64);
     let inner = inner.take_while(|token| {
-        !matches!(
-            token.kind(),
-            Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::Semi
-        )
+        !matches!(token.kind(), Kind::RBrace | Kind::RParen | Kind::RBracket | Kind::Semi)
     });
     1 + inner.filter(|token| token.kind() == Kind::Comma).count()
 }
@@ -328,10 +249,7 @@ pub(super) fn missing(input: Tokens<'_>, found: Span) -> Operand {
             .label("expected an operand before this")
             .help("write the operand, or remove the superfluous `,`"),
     );
-    Operand {
-        span: Span::empty(found.start),
-        kind: OperandKind::Error,
-    }
+    Operand { span: Span::empty(found.start), kind: OperandKind::Error }
 }
 
 /// `[base+offset]` or, with more parts, `[map, {c0, c1}]`.
@@ -344,42 +262,23 @@ fn address(input: Tokens<'_>) -> PResult<'_, Operand> {
         kind if expr::begins(kind) => immediate(inner)?,
         Kind::RBracket => return Ok((inner.advance(), empty_address(inner, open))),
         _ => {
-            return Err(complain::unexpected(
-                inner,
-                "a register, a variable or a number",
-            ));
+            return Err(complain::unexpected(inner, "a register, a variable or a number"));
         }
     };
     let first_span = Span::new(inner.peek().start, first_end(inner, rest));
     match rest.kind() {
         Kind::RBracket => {
             let span = open.to(rest.peek().span());
-            Ok((
-                rest.advance(),
-                Operand {
-                    span,
-                    kind: OperandKind::Address(first),
-                },
-            ))
+            Ok((rest.advance(), Operand { span, kind: OperandKind::Address(first) }))
         }
         Kind::Comma => {
             if first.base.is_none() || first.offset_span.is_some() {
                 offset_before_parts(rest, first_span);
             }
             let (rest, (tail, parts)) = list(rest, open, Kind::RBracket, part)?;
-            let compound = CompoundAddress {
-                address: first,
-                address_span: first_span,
-                parts: parts.into(),
-            };
+            let compound = CompoundAddress { address: first, address_span: first_span, parts: parts.into() };
             let kind = OperandKind::Compound(Box::new(compound));
-            Ok((
-                rest,
-                Operand {
-                    span: open.to(tail),
-                    kind,
-                },
-            ))
+            Ok((rest, Operand { span: open.to(tail), kind }))
         }
         _ => Err(not_an_address(rest, open, first)),
     }
@@ -393,35 +292,17 @@ fn first_end(from: Tokens<'_>, to: Tokens<'_>) -> u32 {
 
 /// A further part of a compound address.
 fn part(input: Tokens<'_>) -> PResult<'_, Operand> {
-    if input.kind() == Kind::LBrace {
-        vector(input)
-    } else {
-        simple(input)
-    }
+    if input.kind() == Kind::LBrace { vector(input) } else { simple(input) }
 }
 
 fn based(input: Tokens<'_>) -> PResult<'_, Address> {
     let (rest, base) = name(input)?;
     if !matches!(rest.kind(), Kind::Plus | Kind::Minus) {
-        return Ok((
-            rest,
-            Address {
-                base: Some(base),
-                offset: 0,
-                offset_span: None,
-            },
-        ));
+        return Ok((rest, Address { base: Some(base), offset: 0, offset_span: None }));
     }
     let (rest, constant) = offset(rest, base)?;
     let offset_span = Some(constant.span);
-    Ok((
-        rest,
-        Address {
-            base: Some(base),
-            offset: bits(constant),
-            offset_span,
-        },
-    ))
+    Ok((rest, Address { base: Some(base), offset: bits(constant), offset_span }))
 }
 
 fn immediate(input: Tokens<'_>) -> PResult<'_, Address> {
@@ -431,41 +312,23 @@ fn immediate(input: Tokens<'_>) -> PResult<'_, Address> {
         && name.kind() == Kind::Ident
         && input.peek_at(3).kind() == Kind::RBracket
     {
-        let right = format!(
-            "{}+{}",
-            input.slice(name.span()),
-            input.slice(number.span())
-        );
+        let right = format!("{}+{}", input.slice(name.span()), input.slice(number.span()));
         let span = number.span().to(name.span());
         let message = format!("`[{}]` has its parts in the wrong order", input.slice(span));
         input.report(
             Diagnostic::new(&SYNTAX_ERROR, span, message)
                 .note("the register or variable comes first, then its offset")
-                .fix(
-                    Applicability::Safe,
-                    format!("write `[{right}]`"),
-                    span,
-                    right,
-                ),
+                .fix(Applicability::Safe, format!("write `[{right}]`"), span, right),
         );
         return Err(GAVE_UP);
     }
     let (rest, constant) = expr::expression(input)?;
     if !matches!(constant.value, ConstValue::Int { .. }) {
         let message = format!("`{}` is no address", input.slice(constant.span));
-        input.report(
-            Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"),
-        );
+        input.report(Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"));
     }
     let offset_span = Some(constant.span);
-    Ok((
-        rest,
-        Address {
-            base: None,
-            offset: bits(constant),
-            offset_span,
-        },
-    ))
+    Ok((rest, Address { base: None, offset: bits(constant), offset_span }))
 }
 
 fn bits(constant: Const) -> i64 {
@@ -478,10 +341,7 @@ fn bits(constant: Const) -> i64 {
 /// The first part of a compound address is a name alone.
 #[cold]
 fn offset_before_parts(input: Tokens<'_>, first: Span) {
-    let message = format!(
-        "`{}` cannot stand before `,` in an address",
-        input.slice(first)
-    );
+    let message = format!("`{}` cannot stand before `,` in an address", input.slice(first));
     input.report(
         Diagnostic::new(&SYNTAX_ERROR, first, message)
             .label("expected a register or variable alone")
@@ -497,10 +357,7 @@ fn empty_address(input: Tokens<'_>, open: Span) -> Operand {
         Diagnostic::new(&SYNTAX_ERROR, span, "`[]` holds no address")
             .help("write a register or variable between the brackets, `[%rd1]` or `[bar+8]`"),
     );
-    Operand {
-        span,
-        kind: OperandKind::Error,
-    }
+    Operand { span, kind: OperandKind::Error }
 }
 
 /// `(s)` where no parentheses may be.
@@ -537,9 +394,7 @@ fn not_an_address(input: Tokens<'_>, open: Span, address: Address) -> Err<Unpars
                 .note("an address has no index")
                 .help(format!("write the offset in bytes, as in `[{base}+8]`"))
         }),
-        Kind::Semi | Kind::Eof | Kind::LBrace | Kind::RBrace => {
-            complain::unclosed(input, open, "]")
-        }
+        Kind::Semi | Kind::Eof | Kind::LBrace | Kind::RBrace => complain::unclosed(input, open, "]"),
         Kind::Star | Kind::Slash | Kind::Percent | Kind::Shl | Kind::Shr => {
             complain::unexpected_with(input, "`]`", |diagnostic| {
                 diagnostic.help(format!(
@@ -547,9 +402,7 @@ fn not_an_address(input: Tokens<'_>, open: Span, address: Address) -> Err<Unpars
                 ))
             })
         }
-        _ => complain::unexpected_with(input, "`]`", |diagnostic| {
-            diagnostic.also(open, "to close this `[`")
-        }),
+        _ => complain::unexpected_with(input, "`]`", |diagnostic| diagnostic.also(open, "to close this `[`")),
     }
 }
 
@@ -568,12 +421,5 @@ pub(super) fn guard(input: Tokens<'_>) -> PResult<'_, super::ast::Guard> {
         _ => complain::unexpected(rest, "a predicate register"),
     })?;
     let span = at.span().to(name.span);
-    Ok((
-        rest,
-        super::ast::Guard {
-            span,
-            negated: bang.is_some(),
-            name,
-        },
-    ))
+    Ok((rest, super::ast::Guard { span, negated: bang.is_some(), name }))
 }

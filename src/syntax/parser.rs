@@ -25,10 +25,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     pub fn input(&self) -> Tokens<'a> {
-        Tokens {
-            tokens: &self.tokens[self.at..],
-            context: self.context,
-        }
+        Tokens { tokens: &self.tokens[self.at..], context: self.context }
     }
 
     pub fn peek(&self) -> Token {
@@ -40,9 +37,7 @@ impl<'a> Parser<'a> {
     }
 
     pub fn kind_at(&self, ahead: usize) -> Kind {
-        self.tokens
-            .get(self.at + ahead)
-            .map_or(Kind::Eof, |token| token.kind())
+        self.tokens.get(self.at + ahead).map_or(Kind::Eof, |token| token.kind())
     }
 
     pub fn text(&self) -> &'a str {
@@ -50,9 +45,7 @@ impl<'a> Parser<'a> {
     }
 
     pub fn text_at(&self, ahead: usize) -> &'a str {
-        self.tokens
-            .get(self.at + ahead)
-            .map_or("", |token| self.context.slice(token.span()))
+        self.tokens.get(self.at + ahead).map_or("", |token| self.context.slice(token.span()))
     }
 
     /// Takes the next token; the end of the file stays.
@@ -66,9 +59,7 @@ impl<'a> Parser<'a> {
 
     /// The end of the last token taken.
     pub fn end(&self) -> u32 {
-        self.at
-            .checked_sub(1)
-            .map_or(0, |last| self.tokens[last].end)
+        self.at.checked_sub(1).map_or(0, |last| self.tokens[last].end)
     }
 
     /// From `start` to the last token taken.
@@ -106,9 +97,7 @@ impl<'a> Parser<'a> {
         let Some(before) = at.checked_sub(1).map(|before| self.tokens[before]) else {
             return true;
         };
-        self.context
-            .slice(Span::new(before.end, token.start))
-            .contains('\n')
+        self.context.slice(Span::new(before.end, token.start)).contains('\n')
     }
 
     /// Whether a statement begins here, seen from within one that has no `;` yet.
@@ -138,10 +127,7 @@ impl<'a> Parser<'a> {
                 Kind::At => true,
                 Kind::Word => {
                     declaration::begins(self.text())
-                        || matches!(
-                            self.text(),
-                            ".loc" | ".pragma" | ".entry" | ".func" | ".section"
-                        )
+                        || matches!(self.text(), ".loc" | ".pragma" | ".entry" | ".func" | ".section")
                 }
                 Kind::Ident if self.text().starts_with('%') => false,
                 Kind::Ident => match self.kind_at(1) {
@@ -197,13 +183,9 @@ impl<'a> Parser<'a> {
         let end = self.end();
         let text = quote(self.context.slice(Span::new(start, end)));
         self.report(
-            Diagnostic::new(
-                &SYNTAX_ERROR,
-                Span::empty(end),
-                format!("expected `;` after `{text}`"),
-            )
-            .label("`;` is missing here")
-            .fix(Applicability::Safe, "insert `;`", Span::empty(end), ";"),
+            Diagnostic::new(&SYNTAX_ERROR, Span::empty(end), format!("expected `;` after `{text}`"))
+                .label("`;` is missing here")
+                .fix(Applicability::Safe, "insert `;`", Span::empty(end), ";"),
         );
     }
 
@@ -215,10 +197,7 @@ impl<'a> Parser<'a> {
             self.bump();
         }
         let span = self.since(start);
-        let before = self.context.text[..start as usize]
-            .trim_end()
-            .bytes()
-            .last();
+        let before = self.context.text[..start as usize].trim_end().bytes().last();
         let message = match before {
             Some(b'}') => "a `;` stands behind `}`",
             Some(b';') => "a second `;` stands here",

@@ -24,14 +24,7 @@ pub fn print_with(
     let text = module.source.text();
     let tokens = lexer::lex(text).tokens;
     let out = String::with_capacity(text.len());
-    let mut printer = Printer {
-        text,
-        tokens,
-        at: 0,
-        comments: &module.comments,
-        done: 0,
-        out,
-    };
+    let mut printer = Printer { text, tokens, at: 0, comments: &module.comments, done: 0, out };
     for item in &module.items {
         printer.item(item, rewrite);
     }
@@ -46,10 +39,7 @@ pub fn print_with(
 /// The texts of all tokens of `text`, comments left out.
 pub fn token_texts(text: &str) -> Vec<&str> {
     let tokens = lexer::lex(text).tokens;
-    tokens
-        .iter()
-        .filter_map(|token| text.get(token.span().range()))
-        .collect()
+    tokens.iter().filter_map(|token| text.get(token.span().range())).collect()
 }
 
 /// Part of a statement on one line, its tokens spaced as [`print`] spaces them, comments left out.
@@ -94,10 +84,7 @@ struct Line {
 }
 
 fn at_indent(indent: usize) -> Line {
-    Line {
-        indent,
-        ..Line::default()
-    }
+    Line { indent, ..Line::default() }
 }
 
 impl Printer<'_> {
@@ -161,23 +148,15 @@ impl Printer<'_> {
         function: &Function,
         rewrite: &mut dyn FnMut(&Function, &Statement, &Instruction) -> Option<String>,
     ) {
-        let open = function
-            .body
-            .as_ref()
-            .map_or(function.span.end, |body| body.open.start);
-        let header_end = function
-            .directives
-            .first()
-            .map_or(open, |first| first.span.start.min(open));
+        let open = function.body.as_ref().map_or(function.span.end, |body| body.open.start);
+        let header_end = function.directives.first().map_or(open, |first| first.span.start.min(open));
         let name = function.name.span.start;
         let mut directives = &function.directives[..];
         if header_end < name {
             // `.func .attribute(…) name`: that directive stays where it is.
             directives = &directives[1..];
         }
-        let header_end = directives
-            .first()
-            .map_or(open, |first| first.span.start.min(open));
+        let header_end = directives.first().map_or(open, |first| first.span.start.min(open));
         if let [first, rest @ ..] = &function.parameters[..] {
             self.line(first.span.start, at_indent(0));
             for next in rest {
@@ -188,9 +167,7 @@ impl Printer<'_> {
         }
         self.line(header_end, at_indent(0));
         for (index, directive) in directives.iter().enumerate() {
-            let next = directives
-                .get(index + 1)
-                .map_or(open, |next| next.span.start);
+            let next = directives.get(index + 1).map_or(open, |next| next.span.start);
             self.line(directive.span.end.max(next), at_indent(0));
         }
         let Some(body) = &function.body else { return };
@@ -199,13 +176,7 @@ impl Printer<'_> {
         for statement in &body.statements {
             self.statement(function, statement, &mut indent, rewrite);
         }
-        self.line(
-            body.close.end,
-            Line {
-                comment_indent: Some(1),
-                ..at_indent(0)
-            },
-        );
+        self.line(body.close.end, Line { comment_indent: Some(1), ..at_indent(0) });
     }
 
     fn statement(
@@ -258,10 +229,7 @@ impl Printer<'_> {
     /// The tokens that begin before `end`.
     fn words(&mut self, end: u32, line: &Line) {
         let mut spacing = Spacing::default();
-        let replaced_from = line
-            .replacement
-            .as_ref()
-            .map_or(u32::MAX, |(from, _)| *from);
+        let replaced_from = line.replacement.as_ref().map_or(u32::MAX, |(from, _)| *from);
         while self.kind() != Kind::Eof && self.tokens[self.at].start < end {
             let token = self.tokens[self.at];
             if token.start < replaced_from {
@@ -292,11 +260,7 @@ impl Printer<'_> {
     /// The comments inside the line just printed and those on its line in the source: first
     /// `/* */`, then `//`, so that none swallows another's text or the code.
     fn comments_behind(&mut self) {
-        let inside = self
-            .comments
-            .iter()
-            .take_while(|comment| comment.start < self.done)
-            .count();
+        let inside = self.comments.iter().take_while(|comment| comment.start < self.done).count();
         let mut count = inside;
         let mut end = self.done;
         let next = self.tokens[self.at].start;
@@ -365,11 +329,7 @@ impl Printer<'_> {
         while self.kind() != Kind::Eof && self.tokens[self.at].start < span.end {
             self.at += 1;
         }
-        let inside = self
-            .comments
-            .iter()
-            .take_while(|comment| comment.start < span.end)
-            .count();
+        let inside = self.comments.iter().take_while(|comment| comment.start < span.end).count();
         self.comments = &self.comments[inside..];
         self.done = self.done.max(span.end);
         self.comments_behind();

@@ -1,8 +1,7 @@
 //! The statements of a body (PTX ISA §4.3), in a loop that goes on after every error.
 
 use super::ast::{
-    Body, Guard, Instruction, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind,
-    Targets,
+    Body, Guard, Instruction, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind, Targets,
 };
 use super::ast::{Const, Operand};
 use super::complain;
@@ -32,10 +31,7 @@ impl Statements {
 impl<'a> Parser<'a> {
     /// A body behind its `{`, which is `open`.
     pub fn body(&mut self, open: Span) -> Body {
-        let mut statements = Statements {
-            list: Vec::new(),
-            open: Vec::new(),
-        };
+        let mut statements = Statements { list: Vec::new(), open: Vec::new() };
         let close = loop {
             match self.kind() {
                 Kind::Ident if self.kind_at(1) == Kind::Colon => self.label(&mut statements),
@@ -69,11 +65,7 @@ impl<'a> Parser<'a> {
             statements.list[index as usize].kind = StatementKind::Open { close: end };
         }
         statements.list.shrink_to_fit();
-        Body {
-            open,
-            close,
-            statements: statements.list,
-        }
+        Body { open, close, statements: statements.list }
     }
 
     fn open(&mut self, statements: &mut Statements) {
@@ -97,8 +89,7 @@ impl<'a> Parser<'a> {
     fn module_goes_on(&self) -> bool {
         let is_function = |text| matches!(text, ".entry" | ".func");
         match self.text() {
-            ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".section"
-            | ".alias" => true,
+            ".entry" | ".func" | ".version" | ".target" | ".address_size" | ".section" | ".alias" => true,
             ".visible" | ".weak" | ".extern" | ".common" => is_function(self.text_at(1)),
             _ => false,
         }
@@ -107,10 +98,7 @@ impl<'a> Parser<'a> {
     #[cold]
     fn missing_close(&self, open: Span, statements: &Statements) -> Span {
         let place = self.peek();
-        let innermost = statements
-            .open
-            .last()
-            .map(|&at| statements.list[at as usize].span);
+        let innermost = statements.open.last().map(|&at| statements.list[at as usize].span);
         let count = statements.open.len() + 1;
         let what = if place.kind() == Kind::Eof {
             "the end of the file".to_string()
@@ -126,11 +114,7 @@ impl<'a> Parser<'a> {
             .also(innermost.unwrap_or(open), "this `{` is not closed");
         self.report(report.fix(
             Applicability::Unsafe,
-            if count == 1 {
-                "insert `}`".to_string()
-            } else {
-                format!("insert {count} `}}`")
-            },
+            if count == 1 { "insert `}`".to_string() } else { format!("insert {count} `}}`") },
             Span::empty(self.end()),
             format!("\n{}", "}".repeat(count.min(64))),
         ));
@@ -153,11 +137,7 @@ impl<'a> Parser<'a> {
                 }
                 ".calltargets" | ".branchtargets" => {
                     let kind = self.run(|input| targets(input, name));
-                    return self.finish(
-                        statements,
-                        start,
-                        kind.map(|t| StatementKind::Targets(Box::new(t))),
-                    );
+                    return self.finish(statements, start, kind.map(|t| StatementKind::Targets(Box::new(t))));
                 }
                 _ => {}
             }
@@ -191,10 +171,8 @@ impl<'a> Parser<'a> {
             }
             let kind = variable.map(|variable| StatementKind::Variable(Box::new(variable)));
             self.finish(statements, start, kind);
-            if let Some(Statement {
-                span,
-                kind: StatementKind::Variable(variable),
-            }) = statements.list.last_mut()
+            if let Some(Statement { span, kind: StatementKind::Variable(variable) }) =
+                statements.list.last_mut()
             {
                 variable.span = *span;
             }
@@ -204,9 +182,7 @@ impl<'a> Parser<'a> {
             self.report(unknown_directive(self.input()));
             return self.broken(statements);
         }
-        let kind = self
-            .run(directive::directive)
-            .map(|d| StatementKind::Directive(Box::new(d)));
+        let kind = self.run(directive::directive).map(|d| StatementKind::Directive(Box::new(d)));
         if kind.is_none() || directive::takes_semicolon(text) {
             return self.finish(statements, start, kind);
         }
@@ -266,12 +242,7 @@ impl<'a> Parser<'a> {
             _ => self.operand_list(start, in_call, first),
         }
         let operands = first_operand..self.operands.len() as u32;
-        let kind = StatementKind::Instruction(Instruction {
-            guard,
-            opcode,
-            opcode_span,
-            operands,
-        });
+        let kind = StatementKind::Instruction(Instruction { guard, opcode, opcode_span, operands });
         statements.push(self.since(start), kind);
     }
 
@@ -341,8 +312,7 @@ impl<'a> Parser<'a> {
             Kind::Ident => {
                 self.on_new_line(0)
                     && (self.kind_at(1) == Kind::Colon
-                        || self.kind_at(1) == Kind::Word
-                            && operand::component(self.text_at(1)).is_none())
+                        || self.kind_at(1) == Kind::Word && operand::component(self.text_at(1)).is_none())
             }
             _ => false,
         }
@@ -352,10 +322,7 @@ impl<'a> Parser<'a> {
     fn broken_operand(&mut self) {
         let start = self.peek().start;
         self.recover();
-        self.operands.push(Operand {
-            span: self.since(start),
-            kind: OperandKind::Error,
-        });
+        self.operands.push(Operand { span: self.since(start), kind: OperandKind::Error });
     }
 
     #[cold]
@@ -363,27 +330,16 @@ impl<'a> Parser<'a> {
         let comma = self.tokens[self.at - 1].span();
         let has_semicolon = self.kind() == Kind::Semi;
         self.report(
-            Diagnostic::new(
-                &SYNTAX_ERROR,
-                comma,
-                "an operand is missing behind this `,`",
-            )
-            .label("expected an operand behind this")
-            .fix(
-                Applicability::Unsafe,
-                if has_semicolon {
-                    "remove the `,`"
-                } else {
-                    "end the statement with `;` instead"
-                },
-                comma,
-                if has_semicolon { "" } else { ";" },
-            ),
+            Diagnostic::new(&SYNTAX_ERROR, comma, "an operand is missing behind this `,`")
+                .label("expected an operand behind this")
+                .fix(
+                    Applicability::Unsafe,
+                    if has_semicolon { "remove the `,`" } else { "end the statement with `;` instead" },
+                    comma,
+                    if has_semicolon { "" } else { ";" },
+                ),
         );
-        self.operands.push(Operand {
-            span: Span::empty(comma.end),
-            kind: OperandKind::Error,
-        });
+        self.operands.push(Operand { span: Span::empty(comma.end), kind: OperandKind::Error });
         if has_semicolon {
             self.bump();
         }
@@ -396,22 +352,22 @@ impl<'a> Parser<'a> {
         let input = self.input();
         let before = self.end();
         complain::unexpected_with(input, "`,` or `;`", |diagnostic| match self.kind() {
-            Kind::Word if opcode.starts_with('%') => diagnostic
-                .note(format!("`{opcode}` is a name and no instruction"))
-                .fix(
+            Kind::Word if opcode.starts_with('%') => {
+                diagnostic.note(format!("`{opcode}` is a name and no instruction")).fix(
                     Applicability::Safe,
                     format!("write `@{opcode}` to guard the instruction"),
                     Span::empty(first.start),
                     "@",
-                ),
-            Kind::Ident if remainder(self.text()) => diagnostic
-                .note(format!("`{}` without a blank reads as a name", self.text()))
-                .fix(
+                )
+            }
+            Kind::Ident if remainder(self.text()) => {
+                diagnostic.note(format!("`{}` without a blank reads as a name", self.text())).fix(
                     Applicability::Safe,
                     format!("write `% {}`", &self.text()[1..]),
                     Span::new(input.peek().start, input.peek().start + 1),
                     " % ",
-                ),
+                )
+            }
             Kind::Word => diagnostic.note(format!(
                 "`{}` is no component of a register; there are `.x .y .z .w` and `.r .g .b .a`",
                 self.text()
@@ -430,8 +386,9 @@ impl<'a> Parser<'a> {
                 Span::empty(before),
                 ",",
             ),
-            Kind::Colon => diagnostic
-                .help("`::` joins the parts of one modifier, as in `.shared::cta`, without blanks"),
+            Kind::Colon => {
+                diagnostic.help("`::` joins the parts of one modifier, as in `.shared::cta`, without blanks")
+            }
             _ => diagnostic,
         });
     }
@@ -439,8 +396,7 @@ impl<'a> Parser<'a> {
 
 /// Whether a name such as `%3` was meant as the operator `%` and a number.
 fn remainder(name: &str) -> bool {
-    name.strip_prefix('%')
-        .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+    name.strip_prefix('%').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cold]
@@ -465,23 +421,15 @@ fn unknown_directive(input: Tokens<'_>) -> Diagnostic {
             | ".language"
     );
     if belongs_to_header {
-        return Diagnostic::new(
-            &SYNTAX_ERROR,
-            span,
-            format!("`{text}` cannot stand in a body"),
-        )
-        .help("write it between the function's header and its `{`");
+        return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` cannot stand in a body"))
+            .help("write it between the function's header and its `{`");
     }
     if let ".callprototype" | ".calltargets" | ".branchtargets" = text {
         return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` has no label"))
             .help(format!("write a name before it, as in `name: {text} …;`"));
     }
-    Diagnostic::new(
-        &SYNTAX_ERROR,
-        span,
-        format!("`{text}` is no directive of a body"),
-    )
-    .label("expected an instruction or a declaration")
+    Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` is no directive of a body"))
+        .label("expected an instruction or a declaration")
 }
 
 #[cold]
@@ -502,10 +450,7 @@ fn prototype(input: Tokens<'_>, label: Name) -> PResult<'_, Prototype> {
     let rest = input.advance();
     let (rest, returns) = optional_parameters(rest)?;
     if !matches!(rest.kind(), Kind::Underscore | Kind::Ident) {
-        return Err(complain::unexpected(
-            rest,
-            "`_` in the place of the function's name",
-        ));
+        return Err(complain::unexpected(rest, "`_` in the place of the function's name"));
     }
     let (mut rest, parameters) = optional_parameters(rest.advance())?;
     let mut directives = Vec::new();
@@ -514,15 +459,7 @@ fn prototype(input: Tokens<'_>, label: Name) -> PResult<'_, Prototype> {
         directives.push(directive);
         rest = behind;
     }
-    Ok((
-        rest,
-        Prototype {
-            name: label,
-            returns,
-            parameters,
-            directives,
-        },
-    ))
+    Ok((rest, Prototype { name: label, returns, parameters, directives }))
 }
 
 fn optional_parameters(input: Tokens<'_>) -> PResult<'_, Vec<super::ast::Variable>> {
@@ -542,21 +479,14 @@ fn targets(input: Tokens<'_>, label: Name) -> PResult<'_, Targets> {
         list.push(one);
         rest = behind;
         if rest.kind() != Kind::Comma {
-            return Ok((
-                rest,
-                Targets {
-                    name: label,
-                    is_call,
-                    targets: list,
-                },
-            ));
+            return Ok((rest, Targets { name: label, is_call, targets: list }));
         }
     }
 }
 
 fn target(input: Tokens<'_>) -> PResult<'_, (Name, Option<Const>)> {
-    let (rest, name) = operand::name(input)
-        .map_err(|_| complain::unexpected(input, "a label's or function's name"))?;
+    let (rest, name) =
+        operand::name(input).map_err(|_| complain::unexpected(input, "a label's or function's name"))?;
     if rest.kind() != Kind::Lt {
         return Ok((rest, (name, None)));
     }

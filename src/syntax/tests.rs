@@ -34,20 +34,13 @@ fn place(parsed: &Parsed, diagnostic: &Diagnostic) -> String {
 }
 
 fn messages(parsed: &Parsed) -> Vec<String> {
-    parsed
-        .diagnostics
-        .iter()
-        .map(|diagnostic| place(parsed, diagnostic))
-        .collect()
+    parsed.diagnostics.iter().map(|diagnostic| place(parsed, diagnostic)).collect()
 }
 
 /// `text` with the first fix of each diagnostic applied.
 fn fixed(parsed: &Parsed) -> String {
     let mut text = parsed.module.source.text().to_string();
-    let fixes = parsed
-        .diagnostics
-        .iter()
-        .filter_map(|diagnostic| diagnostic.fixes.first());
+    let fixes = parsed.diagnostics.iter().filter_map(|diagnostic| diagnostic.fixes.first());
     let mut edits: Vec<_> = fixes.flat_map(|fix| &fix.edits).collect();
     edits.sort_by_key(|edit| std::cmp::Reverse(edit.span.start));
     for edit in edits {
@@ -78,17 +71,11 @@ fn value(text: &str) -> ConstValue {
 }
 
 fn signed(value: i64) -> ConstValue {
-    ConstValue::Int {
-        bits: value as u64,
-        unsigned: false,
-    }
+    ConstValue::Int { bits: value as u64, unsigned: false }
 }
 
 fn unsigned(bits: u64) -> ConstValue {
-    ConstValue::Int {
-        bits,
-        unsigned: true,
-    }
+    ConstValue::Int { bits, unsigned: true }
 }
 
 #[test]
@@ -159,26 +146,16 @@ fn expressions() {
 /// none is certain).
 fn refused(statement: &str, column: u32, message: &str, repaired: &str) {
     let parsed = read(&kernel(statement));
-    assert_eq!(
-        messages(&parsed),
-        [format!("5:{column} {message}")],
-        "{statement}"
-    );
+    assert_eq!(messages(&parsed), [format!("5:{column} {message}")], "{statement}");
     if repaired.is_empty() {
-        assert!(
-            parsed.diagnostics[0].fixes.is_empty(),
-            "{statement}: unexpected fix"
-        );
+        assert!(parsed.diagnostics[0].fixes.is_empty(), "{statement}: unexpected fix");
     } else {
         assert_eq!(fixed(&parsed), kernel(repaired), "{statement}");
         good(&kernel(repaired));
     }
     let diagnostic = &parsed.diagnostics[0];
     let explained = !diagnostic.helps.is_empty() || !diagnostic.label.is_empty();
-    assert!(
-        explained || !diagnostic.notes.is_empty(),
-        "{statement}: no help"
-    );
+    assert!(explained || !diagnostic.notes.is_empty(), "{statement}: no help");
 }
 
 #[test]
@@ -189,55 +166,27 @@ fn refused_literals() {
         ("1UL", "`1UL` has the suffix `UL`", "1U"),
         ("1_000", "`1_000` has `_` between its digits", "1000"),
         ("1.0f", "`1.0f` has the suffix `f`", "1.0"),
-        (
-            "0f3F80000",
-            "`0f3F80000` is no single-precision constant",
-            "",
-        ),
+        ("0f3F80000", "`0f3F80000` is no single-precision constant", ""),
         ("0d3F8", "`0d3F8` is no double-precision constant", ""),
         ("'a'", "PTX has no character literals", "97"),
         ("0x", "`0x` is no number", ""),
     ] {
-        let repaired = if repaired.is_empty() {
-            "".into()
-        } else {
-            format!("mov.b32 x, {repaired};")
-        };
+        let repaired = if repaired.is_empty() { "".into() } else { format!("mov.b32 x, {repaired};") };
         refused(&format!("mov.b32 x, {literal};"), 12, message, &repaired);
     }
 }
 
 #[test]
 fn refused_characters() {
-    refused(
-        "mov.b32 x,\x0c1;",
-        11,
-        "a form feed is no blank in PTX",
-        "mov.b32 x, 1;",
-    );
-    refused(
-        "mov.b32 x,\x0b1;",
-        11,
-        "a vertical tab is no blank in PTX",
-        "mov.b32 x, 1;",
-    );
-    refused(
-        "mov.b32 x, 1; # one",
-        15,
-        "`#` does not start a comment",
-        "mov.b32 x, 1; // one",
-    );
+    refused("mov.b32 x,\x0c1;", 11, "a form feed is no blank in PTX", "mov.b32 x, 1;");
+    refused("mov.b32 x,\x0b1;", 11, "a vertical tab is no blank in PTX", "mov.b32 x, 1;");
+    refused("mov.b32 x, 1; # one", 15, "`#` does not start a comment", "mov.b32 x, 1; // one");
     refused("#define X 1", 1, "`#define` is not PTX", "");
     refused("mov.b32 é, 1;", 9, "`é` is not ASCII", "");
     refused("mov.b32 x, 1;\\", 14, "`\\` is nothing in PTX", "");
     refused("mov.b32 x, $;", 12, "a lone `$` is no identifier", "");
     refused("exit;\0", 6, "a NUL byte stands inside the file", "exit;");
-    refused(
-        ".pragma \"a\\\"b\";",
-        11,
-        "a string in PTX has no escapes",
-        "",
-    );
+    refused(".pragma \"a\\\"b\";", 11, "a string in PTX has no escapes", "");
     let parsed = read(&kernel(".pragma \"abc"));
     assert_eq!(messages(&parsed)[0], "5:9 this string has no closing `\"`");
 }
@@ -246,10 +195,7 @@ fn refused_characters() {
 fn byte_order_mark_and_final_nul() {
     let text = kernel("exit;");
     let parsed = read(&format!("\u{feff}{text}"));
-    assert_eq!(
-        messages(&parsed),
-        ["1:1 the file starts with a byte order mark"]
-    );
+    assert_eq!(messages(&parsed), ["1:1 the file starts with a byte order mark"]);
     assert_eq!(fixed(&parsed), text);
     good(&format!("{text}\0"));
 }
@@ -259,45 +205,21 @@ fn refused_addresses() {
     let ld = |address: &str| format!("ld.b32 x, {address};");
     for (address, column, message, repaired) in [
         ("[r-8]", 13, "`r-8`: an offset can only be added", "[r+-8]"),
-        (
-            "[8+r]",
-            12,
-            "`[8+r]` has its parts in the wrong order",
-            "[r+8]",
-        ),
-        (
-            "[a+b]",
-            14,
-            "`b` cannot be added to `a` inside an operand",
-            "",
-        ),
+        ("[8+r]", 12, "`[8+r]` has its parts in the wrong order", "[r+8]"),
+        ("[a+b]", 14, "`b` cannot be added to `a` inside an operand", ""),
         ("[(s)]", 12, "`s` cannot stand in parentheses", "[s]"),
         ("[s[2]]", 13, "expected `]`, found `[`", ""),
         ("[]", 11, "`[]` holds no address", ""),
         ("[%tid.x]", 16, "expected `]`, found `.x`", ""),
         ("[r*8]", 13, "expected `]`, found `*`", ""),
-        (
-            "[_]",
-            12,
-            "expected a register, a variable or a number, found `_`",
-            "",
-        ),
+        ("[_]", 12, "expected a register, a variable or a number, found `_`", ""),
         ("[1.5]", 12, "`1.5` is no address", ""),
         ("[r+1.5]", 14, "`1.5` is no byte offset", ""),
         ("[r", 13, "expected `]`, found `;`", ""),
         ("[r, 1", 16, "expected `]`, found `;`", ""),
-        (
-            "[r+8, {a}]",
-            12,
-            "`r+8` cannot stand before `,` in an address",
-            "",
-        ),
+        ("[r+8, {a}]", 12, "`r+8` cannot stand before `,` in an address", ""),
     ] {
-        let repaired = if repaired.is_empty() {
-            String::new()
-        } else {
-            ld(repaired)
-        };
+        let repaired = if repaired.is_empty() { String::new() } else { ld(repaired) };
         refused(&ld(address), column, message, &repaired);
     }
 }
@@ -305,128 +227,42 @@ fn refused_addresses() {
 /// A statement that is refused, with a fix that is no exact text or with none.
 fn reported(statement: &str, column: u32, message: &str) {
     let parsed = read(&kernel(statement));
-    assert_eq!(
-        messages(&parsed),
-        [format!("5:{column} {message}")],
-        "{statement}"
-    );
+    assert_eq!(messages(&parsed), [format!("5:{column} {message}")], "{statement}");
 }
 
 #[test]
 fn refused_statements() {
     for (statement, column, message, repaired) in [
         ("exit", 5, "expected `;` after `exit`", "exit;"),
-        (
-            "bar.sync   1, 64",
-            17,
-            "expected `;` after `bar.sync 1, 64`",
-            "bar.sync   1, 64;",
-        ),
-        (
-            ".reg .b32 a",
-            12,
-            "expected `;` after `.reg .b32 a`",
-            ".reg .b32 a;",
-        ),
+        ("bar.sync   1, 64", 17, "expected `;` after `bar.sync 1, 64`", "bar.sync   1, 64;"),
+        (".reg .b32 a", 12, "expected `;` after `.reg .b32 a`", ".reg .b32 a;"),
         ("exit;;", 6, "a second `;` stands here", "exit;"),
         ("{ exit; };", 10, "a `;` stands behind `}`", "{ exit; }"),
         ("add.u32 a,, b;", 11, "an operand is missing before `,`", ""),
         ("add.u32 ,a;", 9, "an operand is missing before `,`", ""),
-        (
-            "add.u32 a, b,;",
-            13,
-            "an operand is missing behind this `,`",
-            "add.u32 a, b;",
-        ),
-        (
-            "add.u32 a b;",
-            11,
-            "expected `,` or `;`, found `b`",
-            "add.u32 a, b;",
-        ),
-        (
-            "mov.u32 a, 7%3;",
-            13,
-            "expected `,` or `;`, found `%3`",
-            "mov.u32 a, 7 % 3;",
-        ),
+        ("add.u32 a, b,;", 13, "an operand is missing behind this `,`", "add.u32 a, b;"),
+        ("add.u32 a b;", 11, "expected `,` or `;`, found `b`", "add.u32 a, b;"),
+        ("mov.u32 a, 7%3;", 13, "expected `,` or `;`, found `%3`", "mov.u32 a, 7 % 3;"),
         ("mov.u32 a, 7/0;", 12, "`7/0` divides by zero", ""),
-        (
-            "mov.u32 a, s-4;",
-            13,
-            "`s-4`: an offset can only be added",
-            "mov.u32 a, s+-4;",
-        ),
-        (
-            "mov. u32 a, 1;",
-            4,
-            "a word must follow `.` at once",
-            "mov.u32 a, 1;",
-        ),
-        (
-            "@p { exit; }",
-            1,
-            "the guard `@p` cannot stand before a block",
-            "",
-        ),
-        (
-            "@1 exit;",
-            2,
-            "expected a predicate register, found `1`",
-            "",
-        ),
-        (
-            "@!!p exit;",
-            3,
-            "expected a predicate register, found `!`",
-            "",
-        ),
+        ("mov.u32 a, s-4;", 13, "`s-4`: an offset can only be added", "mov.u32 a, s+-4;"),
+        ("mov. u32 a, 1;", 4, "a word must follow `.` at once", "mov.u32 a, 1;"),
+        ("@p { exit; }", 1, "the guard `@p` cannot stand before a block", ""),
+        ("@1 exit;", 2, "expected a predicate register, found `1`", ""),
+        ("@!!p exit;", 3, "expected a predicate register, found `!`", ""),
         ("@p @q exit;", 4, "expected an instruction, found `@`", ""),
-        (
-            "%p0 add.u32 a, b;",
-            8,
-            "expected `,` or `;`, found `.u32`",
-            "@%p0 add.u32 a, b;",
-        ),
-        (
-            ".shared::cta .b32 a;",
-            1,
-            "`.shared::cta` is no word of a declaration",
-            ".shared .b32 a;",
-        ),
-        (
-            ".shared .b32 a[4*4];",
-            16,
-            "`4*4` is no single number",
-            ".shared .b32 a[16];",
-        ),
+        ("%p0 add.u32 a, b;", 8, "expected `,` or `;`, found `.u32`", "@%p0 add.u32 a, b;"),
+        (".shared::cta .b32 a;", 1, "`.shared::cta` is no word of a declaration", ".shared .b32 a;"),
+        (".shared .b32 a[4*4];", 16, "`4*4` is no single number", ".shared .b32 a[16];"),
         (".shared .b32 a[-1];", 16, "`-1` is no single number", ""),
-        (
-            ".extern .shared .b8 d[];",
-            1,
-            "`.extern` cannot stand in a function's body",
-            "",
-        ),
+        (".extern .shared .b8 d[];", 1, "`.extern` cannot stand in a function's body", ""),
         (".maxntid 1;", 1, "`.maxntid` cannot stand in a body", ""),
     ] {
         refused(statement, column, message, repaired);
     }
     reported(";", 1, "a `;` ends nothing here");
-    reported(
-        "add.u32 a,\nmov.u32 a, b;",
-        10,
-        "an operand is missing behind this `,`",
-    );
-    reported(
-        "mov.u32 a, 1.5|1;",
-        12,
-        "`1.5|1` uses an integer operator on a floating-point constant",
-    );
-    reported(
-        "ld.shared: :cta.u32 a, [b];",
-        10,
-        "expected an operand, found `:`",
-    );
+    reported("add.u32 a,\nmov.u32 a, b;", 10, "an operand is missing behind this `,`");
+    reported("mov.u32 a, 1.5|1;", 12, "`1.5|1` uses an integer operator on a floating-point constant");
+    reported("ld.shared: :cta.u32 a, [b];", 10, "expected an operand, found `:`");
     reported("@p .reg .b32 x;", 1, "a guard cannot stand before `.reg`");
     reported("mov.b64 {a, {b}}, c;", 13, "expected an element, found `{`");
     reported(".shared .b32 a, ;", 15, "a `,` stands behind the last name");
@@ -439,56 +275,23 @@ fn refused_statements() {
 fn refused_items() {
     for (item, message) in [
         (".global .u32 g", "4:15 expected `;` after `.global .u32 g`"),
-        (
-            ".extern .visible .global .u32 g;",
-            "4:9 `.visible` is a second linkage word",
-        ),
+        (".extern .visible .global .u32 g;", "4:9 `.visible` is a second linkage word"),
         (".global .visible .u32 g;", "4:9 `.visible` must come first"),
-        (
-            ".global .u32 .align 8 g;",
-            "4:14 `.align 8` stands behind the type",
-        ),
-        (
-            ".global .u32 g[2] = {1, 2,};",
-            "4:26 a `,` stands behind the last value",
-        ),
-        (
-            ".global .u64 g = s-4;",
-            "4:19 `s-4`: an offset can only be added",
-        ),
-        (
-            ".global .u32;",
-            "4:13 expected a name to declare, found `;`",
-        ),
-        (
-            ".b32 x;",
-            "4:6 expected a state space such as `.reg` or `.shared`, found `x`",
-        ),
-        (
-            ".entry k(.param .u32 a,) { }",
-            "4:23 a `,` stands behind the last parameter",
-        ),
-        (
-            ".entry .visible k() { }",
-            "4:8 `.visible` cannot stand here",
-        ),
+        (".global .u32 .align 8 g;", "4:14 `.align 8` stands behind the type"),
+        (".global .u32 g[2] = {1, 2,};", "4:26 a `,` stands behind the last value"),
+        (".global .u64 g = s-4;", "4:19 `s-4`: an offset can only be added"),
+        (".global .u32;", "4:13 expected a name to declare, found `;`"),
+        (".b32 x;", "4:6 expected a state space such as `.reg` or `.shared`, found `x`"),
+        (".entry k(.param .u32 a,) { }", "4:23 a `,` stands behind the last parameter"),
+        (".entry .visible k() { }", "4:8 `.visible` cannot stand here"),
         (".entry k() { };", "4:15 a `;` stands behind `}`"),
-        (
-            ".entry k() .maxntid 1; { }",
-            "4:22 a `;` stands in the function's header",
-        ),
+        (".entry k() .maxntid 1; { }", "4:22 a `;` stands in the function's header"),
         (".entry k() { } }", "4:16 this `}` closes nothing"),
-        (
-            ".entry () { }",
-            "4:8 expected the function's name, found `(`",
-        ),
+        (".entry () { }", "4:8 expected the function's name, found `(`"),
         (".maxntid 1", "4:1 `.maxntid` cannot stand at module level"),
         ("exit;", "4:1 `exit` stands outside of every function"),
         ("@@DWARF .4byte 1", "4:1 `@@` directives ended with PTX 1.x"),
-        (
-            ".section \"x\" { }",
-            "4:10 expected the section's name, found `\"x\"`",
-        ),
+        (".section \"x\" { }", "4:10 expected the section's name, found `\"x\"`"),
         (".func f", "4:8 this function has neither a body nor a `;`"),
         (".version 8", "4:10 `8` is no version"),
         (".address_size x", "4:15 expected `32` or `64`, found `x`"),
@@ -496,10 +299,7 @@ fn refused_items() {
         let parsed = read(&format!("{HEADER}{item}\n.global .u32 last;\n"));
         assert_eq!(messages(&parsed), [message], "{item}");
         let last = parsed.module.items.last();
-        assert!(
-            matches!(last, Some(Item::Variable(_))),
-            "{item}: does not recover"
-        );
+        assert!(matches!(last, Some(Item::Variable(_))), "{item}: does not recover");
     }
 }
 
@@ -530,9 +330,7 @@ fn one_run_shows_every_error() {
 
 #[test]
 fn a_broken_function_does_not_hide_the_next() {
-    let parsed = read(&format!(
-        "{HEADER}.entry a() {{\n{{ exit;\n.entry b() {{ exit; }}\n"
-    ));
+    let parsed = read(&format!("{HEADER}.entry a() {{\n{{ exit;\n.entry b() {{ exit; }}\n"));
     assert_eq!(messages(&parsed), ["6:1 expected 2 `}`, found `.entry`"]);
     assert_eq!(parsed.module.functions().count(), 2);
 }
@@ -646,10 +444,7 @@ fn instructions_can_be_rewritten() {
         let is_mov = module.opcode(instruction).text == "mov.u32";
         is_mov.then(|| "mov.b32 a, 2".to_string())
     });
-    assert!(
-        printed.contains("    @p mov.b32 a, 2; // c\n    exit;\n"),
-        "{printed}"
-    );
+    assert!(printed.contains("    @p mov.b32 a, 2; // c\n    exit;\n"), "{printed}");
 }
 
 #[test]
@@ -741,19 +536,9 @@ fn nesting_has_a_limit() {
     let nested = |depth: usize| format!("mov.u32 x, {}1{};", "(".repeat(depth), ")".repeat(depth));
     good(&kernel(&nested(64)));
     let parsed = read(&kernel(&nested(65)));
-    assert_eq!(
-        messages(&parsed),
-        ["5:76 this expression is nested more than 64 deep"]
-    );
-    let parsed = read(&format!(
-        "{HEADER}.global .u32 x = {}1{};",
-        "{".repeat(70),
-        "}".repeat(70)
-    ));
-    assert_eq!(
-        messages(&parsed),
-        ["4:82 this initialiser is nested more than 64 deep"]
-    );
+    assert_eq!(messages(&parsed), ["5:76 this expression is nested more than 64 deep"]);
+    let parsed = read(&format!("{HEADER}.global .u32 x = {}1{};", "{".repeat(70), "}".repeat(70)));
+    assert_eq!(messages(&parsed), ["4:82 this initialiser is nested more than 64 deep"]);
 }
 
 #[test]

@@ -140,21 +140,13 @@ const KINDS: [Kind; 46] = [
 impl Token {
     pub fn new(kind: Kind, start: usize, end: usize) -> Self {
         let symbol = NO_SYMBOL << KIND_BITS | kind as u32;
-        Token {
-            start: start as u32,
-            end: end as u32,
-            symbol,
-        }
+        Token { start: start as u32, end: end as u32, symbol }
     }
 
     /// A token whose text is interned.
     pub fn named(kind: Kind, start: usize, end: usize, symbol: Symbol) -> Self {
         let symbol = symbol.0 << KIND_BITS | kind as u32;
-        Token {
-            start: start as u32,
-            end: end as u32,
-            symbol,
-        }
+        Token { start: start as u32, end: end as u32, symbol }
     }
 
     pub fn kind(self) -> Kind {
@@ -182,10 +174,7 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub fn new(text: &'a str, diagnostics: Vec<Diagnostic>) -> Self {
-        Context {
-            text,
-            diagnostics: RefCell::new(diagnostics),
-        }
+        Context { text, diagnostics: RefCell::new(diagnostics) }
     }
 
     pub fn slice(&self, span: Span) -> &'a str {
@@ -235,10 +224,7 @@ impl<'a> Tokens<'a> {
     /// The input behind the next token. The end of the file is never passed.
     pub fn advance(self) -> Self {
         match self.tokens {
-            [first, rest @ ..] if first.kind() != Kind::Eof => Tokens {
-                tokens: rest,
-                ..self
-            },
+            [first, rest @ ..] if first.kind() != Kind::Eof => Tokens { tokens: rest, ..self },
             _ => self,
         }
     }
@@ -295,17 +281,11 @@ impl<'a> nom::Input for Tokens<'a> {
     }
 
     fn take(&self, index: usize) -> Self {
-        Tokens {
-            tokens: &self.tokens[..index],
-            ..*self
-        }
+        Tokens { tokens: &self.tokens[..index], ..*self }
     }
 
     fn take_from(&self, index: usize) -> Self {
-        Tokens {
-            tokens: &self.tokens[index..],
-            ..*self
-        }
+        Tokens { tokens: &self.tokens[index..], ..*self }
     }
 
     fn take_split(&self, index: usize) -> (Self, Self) {

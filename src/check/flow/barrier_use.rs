@@ -78,7 +78,8 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
         for at in flow.all(Meaning::uses_barrier) {
             let Some(place) = flow.barrier(at).filter(|place| !place.remote) else { continue };
             let variable = &program.variables[place.variable.0 as usize];
-            let judged = variable.space == Space::Shared && !variable.external && !made.contains(&place.variable);
+            let judged =
+                variable.space == Space::Shared && !variable.external && !made.contains(&place.variable);
             if !judged || !reported.insert(place.variable) {
                 continue;
             }
@@ -88,7 +89,9 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
                 Diagnostic::new(&UNINITIALISED_BARRIER, flow.operand_span(at, Arg::Bar), message)
                     .label("used here")
                     .also(variable.span, "declared here")
-                    .help(format!("let one thread initialise `{name}` and publish that with a barrier before this use")),
+                    .help(format!(
+                        "let one thread initialise `{name}` and publish that with a barrier before this use"
+                    )),
             );
         }
     }
@@ -104,7 +107,8 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
         let block = flow.block_of(init);
         let unconditional = flow.inst(init).guard.is_none() && flow.post_dominates(block, 0);
         // A thread may have left before; each thread may have a barrier of its own.
-        let known = matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
+        let known =
+            matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
         if !unconditional || !known || left_before[init] != 0 {
             continue;
         }
@@ -113,7 +117,7 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&INIT_BY_EVERY_THREAD, flow.opcode_span(init), "every thread of the CTA initialises this barrier")
                 .label("executed by all threads")
                 .note("the second init finds a live object, which is undefined, and races with the first")
-                .help(format!("guard it: `setp.eq.u32 p, tid, 0; @p {spelled} …;`, then a CTA barrier before the first use")),
+                .help(format!("let one thread do it, with a guard as in `@%p {spelled} …`, and put a CTA barrier before the first use")),
         );
     }
 }

@@ -80,7 +80,7 @@ fn copy_without_end(flow: &Flow, copy: At, after: u8) -> Option<Diagnostic> {
         });
         let diagnostic = Diagnostic::new(&UNCOMMITTED_COPY, span, "this copy is never committed to a group")
             .label("in no group")
-            .help("put a commit_group between the copies and the wait, or use wait_all");
+            .help("put `cp.async.commit_group` between the copies and the wait, or wait with `cp.async.wait_all`");
         return Some(match wait {
             Some(wait) => diagnostic.also(flow.opcode_span(wait), "waits for committed groups only"),
             None => diagnostic,
@@ -88,8 +88,8 @@ fn copy_without_end(flow: &Flow, copy: At, after: u8) -> Option<Diagnostic> {
     }
     Some(
         Diagnostic::new(&UNAWAITED_COPY, span, "nothing waits for this copy")
-            .label("still on its way when the thread ends")
-            .note("the destination may only be read after wait_group, wait_all or a wait on an mbarrier that tracks the copy")
+            .label("still under way when the thread ends")
+            .note("the destination may only be read after `cp.async.wait_group`, `cp.async.wait_all`, or a wait on a barrier that tracks the copy")
             .help("commit it to a group and wait for the group before the data is used"),
     )
 }
@@ -115,8 +115,8 @@ fn wait_without_group(flow: &Flow, wait: At, before: u8) -> Option<Diagnostic> {
     Some(match copy {
         Some(copy) => diagnostic
             .also(flow.opcode_span(copy), "this copy is not committed yet")
-            .note("the wait covers committed groups only, so the copy may still be on its way behind it")
-            .help("commit the copies first, then wait"),
+            .note("the wait covers committed groups only, so the copy may still be under way behind it")
+            .help("put `cp.async.commit_group` before the wait"),
         None => diagnostic.help("remove it, or commit a group before it"),
     })
 }

@@ -29,7 +29,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE, flow.operand_span(wait, Arg::Parity), message)
                 .label("not a parity from the third round on")
                 .also(flow.opcode_span(count), "grows here")
-                .help(format!("use its lowest bit: `and.b32 parity, {name}, 1;`"))
+                .help(format!("use its lowest bit: `and.b32 %parity, {name}, 1;`"))
                 .note("if one barrier serves several stages, the parity is the lowest bit of the round, not of the step"),
         );
     }
@@ -50,7 +50,9 @@ fn counting(flow: &Flow, at: At, register: RegisterId, depth: u32) -> Option<At>
         match flow.meanings[source] {
             Some(Meaning::Add) => {
                 let operands = [flow.operand(source, Arg::A)?, flow.operand(source, Arg::B)?];
-                if operands.contains(&Value::Register(register)) || grows_in_loop(flow, source, operands, register) {
+                if operands.contains(&Value::Register(register))
+                    || grows_in_loop(flow, source, operands, register)
+                {
                     return Some(source);
                 }
             }

@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
 
 /// Runs the rule.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    let mut barriers = flow.all(|meaning| is_meeting(meaning)).filter(|&at| is_aligned(flow, at)).peekable();
+    let mut barriers = flow.all(is_meeting).filter(|&at| is_aligned(flow, at)).peekable();
     if barriers.peek().is_none() {
         return;
     }
@@ -41,7 +41,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE, flow.opcode_span(barrier), message)
                 .label("all lanes of the warp must execute this together")
                 .also(flow.opcode_span(branch), "the lanes of a warp part here")
-                .help("move it out of the branch, or decide the branch per warp (`%tid.x / 32`), or use the form without `.aligned` with a thread count"),
+                .help("move it out of the branch, or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`"),
         );
     }
 }
@@ -59,8 +59,14 @@ fn is_aligned(flow: &Flow, at: At) -> bool {
     let always = matches!(
         flow.row(at).map(|row| row.form()),
         Some(
-            F::BarSync | F::BarCtaSync | F::BarArrive | F::BarCtaArrive | F::BarRedPopc
-                | F::BarRedPred | F::BarCtaRedPopc | F::BarCtaRedPred
+            F::BarSync
+                | F::BarCtaSync
+                | F::BarArrive
+                | F::BarCtaArrive
+                | F::BarRedPopc
+                | F::BarRedPred
+                | F::BarCtaRedPopc
+                | F::BarCtaRedPred
         )
     );
     always || flow.has(at, Mod::Aligned)

@@ -31,7 +31,7 @@ fn constant(flow: &Flow, at: At) -> Diagnostic {
     let message = format!("the constant `{text}` is no phase state");
     Diagnostic::new(&RULE, flow.operand_span(at, Arg::State), message)
         .label("must come from an arrive")
-        .note("a state is opaque: only the result of an arrive on the same barrier is one (PTX ISA §9.7.15.16)")
+        .note("a state is opaque: only the result of an arrive on the same barrier is one (PTX ISA §9.7.15.16.19)")
         .help("pass the register that the arrive wrote, or wait for a parity")
 }
 

@@ -64,13 +64,17 @@ fn is_remote(flow: &Flow, at: At, value: Value) -> bool {
 
 fn as_local(flow: &Flow, at: At, arg: Arg, space: &str) -> Diagnostic {
     let spelled = flow.operand_text(at, arg);
-    let message = format!("`{spelled}` is an address in another CTA (from `mapa`), `{space}` means the own one");
+    let message =
+        format!("`{spelled}` is an address in another CTA (from `mapa`); `{space}` means the own one");
     let opcode = flow.opcode_span(at);
     let found = flow.spelled(at).find(space).unwrap_or(0) as u32;
     let span = Span::new(opcode.start + found, opcode.start + found + space.len() as u32);
-    Diagnostic::new(&REMOTE_AS_LOCAL, flow.operand_span(at, arg), message)
-        .label("address from `mapa`")
-        .fix(Applicability::Unsafe, "write `.shared::cluster`", span, ".shared::cluster")
+    Diagnostic::new(&REMOTE_AS_LOCAL, flow.operand_span(at, arg), message).label("address from `mapa`").fix(
+        Applicability::Unsafe,
+        "write `.shared::cluster`",
+        span,
+        ".shared::cluster",
+    )
 }
 
 /// A remote arrive whose release does not reach the CTA that waits.
@@ -85,7 +89,11 @@ fn narrow_scope(flow: &Flow, at: At) -> Option<Diagnostic> {
     let message = format!(
         "`{}` arrives on a barrier of another CTA, but {}",
         flow.spelled(at),
-        if written { "releases with `.cta` scope only" } else { "without a scope it releases to its own CTA only" }
+        if written {
+            "releases with `.cta` scope only"
+        } else {
+            "without a scope it releases to its own CTA only"
+        }
     );
     Some(
         Diagnostic::new(&REMOTE_CTA_SCOPE, flow.opcode_span(at), message)

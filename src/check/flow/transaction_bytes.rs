@@ -55,10 +55,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
 }
 
 fn may_signal(meaning: Meaning) -> bool {
-    matches!(
-        meaning,
-        Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx
-    )
+    matches!(meaning, Meaning::BulkLoad | Meaning::AsyncStore | Meaning::AsyncOther | Meaning::CompleteTx)
 }
 
 fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Diagnostic> {
@@ -91,12 +88,14 @@ fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Di
             .also(flow.operand_span(first, Arg::Size), "copied here")
             .note(match copied < expected {
                 true => "the phase never completes: bytes are missing",
-                false => "the phase completes too early, and the surplus falls into the next one",
+                false => "the phase never completes, or completes before all bytes are there: the count does not end at 0",
             })
             .help(format!("expect {copied} bytes, or mend the sizes of the copies")),
     )
 }
 
 fn is_multicast(flow: &Flow, at: At) -> bool {
-    [Mod::MulticastCluster, Mod::MulticastCluster16b, Mod::MulticastCluster32b].iter().any(|&m| flow.has(at, m))
+    [Mod::MulticastCluster, Mod::MulticastCluster16b, Mod::MulticastCluster32b]
+        .iter()
+        .any(|&m| flow.has(at, m))
 }
