@@ -421,13 +421,16 @@ fn merge(grammar: &mut Grammar, a: usize, b: usize) -> usize {
     }
     let (first, second) = (grammar.gates[a].clone(), grammar.gates[b].clone());
     let text = if second.text.is_empty() { first.text } else { second.text };
-    intern(grammar, Gate {
-        version: first.version.max(second.version),
-        mask: first.mask & second.mask,
-        text,
-        manual: first.manual.max(second.manual),
-        advise: first.advise.max(second.advise),
-    })
+    intern(
+        grammar,
+        Gate {
+            version: first.version.max(second.version),
+            mask: first.mask & second.mask,
+            text,
+            manual: first.manual.max(second.manual),
+            advise: first.advise.max(second.advise),
+        },
+    )
 }
 
 fn intern(grammar: &mut Grammar, gate: Gate) -> usize {
@@ -457,7 +460,8 @@ fn row_line(
     let operands_text = if operands == "-" { "" } else { operands };
     let mut parser = OperandParser { grammar, slots: &slots };
     let (operands, counts) = parser.list(operands_text)?;
-    for (name, text) in slots.iter().flat_map(|s| s.def.alternatives.iter().map(move |a| (&s.name, &a.text))) {
+    for (name, text) in slots.iter().flat_map(|s| s.def.alternatives.iter().map(move |a| (&s.name, &a.text)))
+    {
         if name.is_empty() {
             return Err(format!("slot of {text} has no name"));
         }
@@ -750,6 +754,8 @@ impl OperandParser<'_> {
                 (align, bytes) = ("Extent::Fixed(8)".into(), "Extent::Fixed(8)".into());
             } else if word == "tensormap" || word == "generic" {
                 // Generic; the word is for readers.
+            } else if word == "any" {
+                space = "SpaceSpec::Any".into();
             } else if let Some(text) = word.strip_prefix("align=") {
                 align = self.extent(text)?;
             } else if let Some(text) = word.strip_prefix("bytes=") {
@@ -763,8 +769,7 @@ impl OperandParser<'_> {
                 return Err(format!("`{word}` is no attribute of an address"));
             }
         }
-        let spec =
-            format!("AddressSpec {{ space: {space}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
+        let spec = format!("AddressSpec {{ space: {space}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
         } else {
@@ -795,9 +800,8 @@ impl OperandParser<'_> {
 
     fn range(&mut self, text: &str) -> Result<String> {
         let text = text.trim();
-        let number = |t: &str| -> Result<i64> {
-            t.trim().parse().map_err(|_| format!("`{t}` is not a number"))
-        };
+        let number =
+            |t: &str| -> Result<i64> { t.trim().parse().map_err(|_| format!("`{t}` is not a number")) };
         if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
             let values: Result<Vec<String>> =
                 inner.split(',').map(|v| number(v).map(|n| n.to_string())).collect();
@@ -835,15 +839,44 @@ fn operand_end(text: &str) -> usize {
 
 fn type_variant(text: &str) -> Result<&'static str> {
     const TYPES: &[(&str, &str)] = &[
-        ("b8", "B8"), ("b16", "B16"), ("b32", "B32"), ("b64", "B64"), ("b128", "B128"),
-        ("u8", "U8"), ("u16", "U16"), ("u32", "U32"), ("u64", "U64"),
-        ("s8", "S8"), ("s16", "S16"), ("s32", "S32"), ("s64", "S64"),
-        ("f16", "F16"), ("f16x2", "F16x2"), ("bf16", "Bf16"), ("bf16x2", "Bf16x2"),
-        ("f32", "F32"), ("f64", "F64"), ("pred", "Pred"),
-        ("texref", "TexRef"), ("samplerref", "SamplerRef"), ("surfref", "SurfRef"),
+        ("b8", "B8"),
+        ("b16", "B16"),
+        ("b32", "B32"),
+        ("b64", "B64"),
+        ("b128", "B128"),
+        ("u8", "U8"),
+        ("u16", "U16"),
+        ("u32", "U32"),
+        ("u64", "U64"),
+        ("s8", "S8"),
+        ("s16", "S16"),
+        ("s32", "S32"),
+        ("s64", "S64"),
+        ("f16", "F16"),
+        ("f16x2", "F16x2"),
+        ("bf16", "Bf16"),
+        ("bf16x2", "Bf16x2"),
+        ("f32", "F32"),
+        ("f64", "F64"),
+        ("pred", "Pred"),
+        ("texref", "TexRef"),
+        ("samplerref", "SamplerRef"),
+        ("surfref", "SurfRef"),
     ];
     let found = TYPES.iter().find(|(name, _)| *name == text);
     found.map(|(_, variant)| *variant).ok_or(format!("`{text}` is not a type"))
+}
+
+/// The state space that a modifier spells, window qualifiers dropped.
+fn space_variant(text: &str) -> &'static str {
+    match text.split("::").next().unwrap_or(text) {
+        ".const" => "Some(Space::Const)",
+        ".global" => "Some(Space::Global)",
+        ".local" => "Some(Space::Local)",
+        ".param" => "Some(Space::Param)",
+        ".shared" => "Some(Space::Shared)",
+        _ => "None",
+    }
 }
 
 /// `mbarrier.arrive.expect_tx` → `MbarrierArriveExpectTx`
@@ -865,7 +898,12 @@ fn mod_variant(text: &str) -> String {
 fn emit_operand(operand: &Operand) -> String {
     format!(
         "Operand {{ arg: Arg::{}, access: Access::{}, shape: {}, gate: GateId({}), range: {}, should: {} }}",
-        camel(&operand.arg), operand.access, operand.shape, operand.gate, operand.range, operand.should
+        camel(&operand.arg),
+        operand.access,
+        operand.shape,
+        operand.gate,
+        operand.range,
+        operand.should
     )
 }
 
@@ -897,7 +935,11 @@ fn emit(grammar: &mut Grammar) -> String {
     for (name, (ty, vector, gate)) in &grammar.specials {
         put!("Special {{ name: {name:?}, ty: Type::{ty}, vector: {vector}, gate: GateId({gate}) }},");
     }
-    put!("];");
+    put!("];\n/// Indices into [`SPECIALS`].\n#[allow(missing_docs)]\npub mod special {{");
+    for (index, name) in grammar.specials.keys().enumerate() {
+        put!("pub const {}: u16 = {index};", name.trim_start_matches('%').to_ascii_uppercase());
+    }
+    put!("}}");
     put!("/// Modifiers that ptxas takes twice.\npub static REPEATABLE: &[Mod] = &[");
     for text in &grammar.repeatable {
         grammar.mods.insert(text.clone());
@@ -907,7 +949,11 @@ fn emit(grammar: &mut Grammar) -> String {
     for g in &grammar.gates {
         put!(
             "Gate {{ version: {}, targets: TargetSet({}), text: {:?}, manual: GateId({}), advise: GateId({}) }},",
-            emit_version(g.version), g.mask, g.text, g.manual, g.advise
+            emit_version(g.version),
+            g.mask,
+            g.text,
+            g.manual,
+            g.advise
         );
     }
     put!("];");
@@ -920,18 +966,25 @@ fn emit(grammar: &mut Grammar) -> String {
         put!("{form},");
     }
     put!("}}\n/// Every instruction, sorted by name.\npub static OPS: &[Op] = &[");
+    let mut shared = Shared::default();
     grammar.ops.sort_by(|a, b| a.name.cmp(&b.name));
     for op in &grammar.ops {
         put!(
             "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, hints: &{:?}, rows: &[",
-            op.name, op.section, op.text, op.open, op.family, op.hints
+            op.name,
+            op.section,
+            op.text,
+            op.open,
+            op.family,
+            op.hints
         );
         for row in &op.rows {
-            emit_row(&mut out, row);
+            emit_row(&mut out, &mut shared, row);
         }
         put!("] }},");
     }
     put!("];");
+    out.push_str(&shared.text);
     out
 }
 
@@ -949,8 +1002,8 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
     for name in mods.keys() {
         put!("{name},");
     }
-    put!("}}\n/// Spelling, ordered class, and the register type that carries it.");
-    put!("static MODS: &[(&str, u8, Option<Type>)] = &[");
+    put!("}}\n/// Spelling, ordered class, register type that carries it, state space that it spells.");
+    put!("static MODS: &[(&str, u8, Option<Type>, Option<Space>)] = &[");
     for text in mods.values() {
         let class = grammar.classes.get(*text).copied().unwrap_or(0);
         let carrier = grammar.carriers.get(*text).map_or(text.as_str(), String::as_str);
@@ -958,7 +1011,7 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
             Ok(variant) => format!("Some(Type::{variant})"),
             Err(_) => "None".into(),
         };
-        put!("({text:?}, {class}, {carrier}),");
+        put!("({text:?}, {class}, {carrier}, {}),", space_variant(text));
     }
     let mut sorted: Vec<_> = mods.iter().collect();
     sorted.sort_by_key(|(_, text)| *text);
@@ -975,30 +1028,71 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
     put!("}}\nstatic ARGS: &[&str] = &{:?};", Vec::from_iter(&grammar.args));
 }
 
-fn emit_row(out: &mut String, row: &Row) {
-    macro_rules! put { ($($arg:tt)*) => { write!(out, $($arg)*).expect("writes to a string") } }
-    put!("Row {{ form: Form::{}, slots: &[", row.form);
-    for slot in &row.slots {
-        put!("Slot {{ name: {:?}, optional: {}, group: {}, ", slot.name, slot.optional, slot.group);
-        let default = slot.def.default.filter(|_| slot.optional);
-        put!("gate: GateId({}), default: {default:?}, alternatives: &[", slot.gate);
-        for alternative in &slot.def.alternatives {
-            let gate = alternative.gate;
-            let canonical = match &alternative.canonical {
-                Some(text) => format!("Some(Mod::{})", mod_variant(text)),
-                None => "None".into(),
-            };
-            let modifier = mod_variant(&alternative.text);
-            put!("Alternative {{ modifier: Mod::{modifier}, gate: GateId({gate}), canonical: {canonical} }}, ");
+/// Lists that many rows share, each written once: a table without repetition compiles in seconds.
+#[derive(Default)]
+struct Shared {
+    names: HashMap<String, String>,
+    text: String,
+}
+
+impl Shared {
+    /// The name of the static list of `items`, made if it is new.
+    fn list(&mut self, kind: &str, ty: &str, items: &[String]) -> String {
+        if items.is_empty() {
+            return "&[]".into();
         }
-        put!("] }}, ");
+        let value = items.join(", ");
+        if let Some(name) = self.names.get(&value) {
+            return name.clone();
+        }
+        let count = self.names.len();
+        writeln!(self.text, "static {kind}_{count}: [{ty}; {}] = [{value}];", items.len())
+            .expect("writes to a string");
+        let name = format!("&{kind}_{count}");
+        self.names.insert(value, name.clone());
+        name
     }
-    put!("], operands: &[");
-    for operand in &row.operands {
-        put!("{}, ", emit_operand(operand));
-    }
-    put!(
-        "], counts: &{:?}, gate: GateId({}), undocumented: {}, syntax: {:?} }},\n",
-        row.counts, row.gate, row.undocumented, row.syntax
-    );
+}
+
+fn emit_row(out: &mut String, shared: &mut Shared, row: &Row) {
+    let slots: Vec<String> = row.slots.iter().map(|slot| emit_slot(shared, slot)).collect();
+    let operands: Vec<String> = row.operands.iter().map(emit_operand).collect();
+    writeln!(
+        out,
+        "Row {{ form: Form::{}, slots: {}, operands: {}, counts: &{:?}, gate: GateId({}), \
+         undocumented: {}, syntax: {:?} }},",
+        row.form,
+        shared.list("SLOTS", "Slot", &slots),
+        shared.list("OPERANDS", "Operand", &operands),
+        row.counts,
+        row.gate,
+        row.undocumented,
+        row.syntax
+    )
+    .expect("writes to a string");
+}
+
+fn emit_slot(shared: &mut Shared, slot: &Slot) -> String {
+    let alternatives: Vec<String> = slot.def.alternatives.iter().map(emit_alternative).collect();
+    format!(
+        "Slot {{ name: {:?}, optional: {}, group: {}, gate: GateId({}), default: {:?}, alternatives: {} }}",
+        slot.name,
+        slot.optional,
+        slot.group,
+        slot.gate,
+        slot.def.default.filter(|_| slot.optional),
+        shared.list("ALTERNATIVES", "Alternative", &alternatives)
+    )
+}
+
+fn emit_alternative(alternative: &Alternative) -> String {
+    let canonical = match &alternative.canonical {
+        Some(text) => format!("Some(Mod::{})", mod_variant(text)),
+        None => "None".into(),
+    };
+    format!(
+        "Alternative {{ modifier: Mod::{}, gate: GateId({}), canonical: {canonical} }}",
+        mod_variant(&alternative.text),
+        alternative.gate
+    )
 }

@@ -11,12 +11,13 @@
 
 #![warn(missing_docs)]
 
+pub mod asm;
 pub mod check;
 pub mod cli;
 pub mod diagnostic;
 pub mod isa;
-pub mod source;
 pub mod program;
 pub mod report;
+pub mod source;
 pub mod syntax;
 pub mod types;

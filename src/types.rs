@@ -84,9 +84,7 @@ impl Type {
             Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::B128 => TypeClass::Bits,
             Type::U8 | Type::U16 | Type::U32 | Type::U64 => TypeClass::Integer,
             Type::S8 | Type::S16 | Type::S32 | Type::S64 => TypeClass::Integer,
-            Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64 => {
-                TypeClass::Float
-            }
+            Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2 | Type::F32 | Type::F64 => TypeClass::Float,
             Type::Pred => TypeClass::Predicate,
             Type::TexRef | Type::SamplerRef | Type::SurfRef => TypeClass::Opaque,
         }

@@ -31,7 +31,8 @@ impl Case {
             line.map(|rest| rest.trim().to_string())
         };
         let toolkit = after("// mbar: flags").map(|flags| {
-            let release = flags.strip_prefix("check --cuda ").unwrap_or_else(|| panic!("unknown flags: {flags}"));
+            let release =
+                flags.strip_prefix("check --cuda ").unwrap_or_else(|| panic!("unknown flags: {flags}"));
             Toolkit::from_name(release).unwrap_or_else(|| panic!("unknown release: {release}"))
         });
         let tags = text.lines().enumerate().filter_map(|(index, line)| {
@@ -89,10 +90,16 @@ fn faults_are_found_on_their_lines() {
                 let here: Vec<&Diagnostic> =
                     checked.diagnostics.iter().filter(|d| lines_of(file, d).contains(line)).collect();
                 let found = here.iter().any(|d| satisfies(kinds, d.severity));
-                let false_error = here.iter().find(|d| d.severity == Severity::Error && !kinds.iter().any(|k| k == "check"));
+                let false_error = here
+                    .iter()
+                    .find(|d| d.severity == Severity::Error && !kinds.iter().any(|k| k == "check"));
                 if !found || false_error.is_some() {
                     let ours = support::all_in_words(file, here);
-                    failures.push(format!("{}:{line}{variant} wants {}; here: {ours}", case.name, kinds.join("|")));
+                    failures.push(format!(
+                        "{}:{line}{variant} wants {}; here: {ours}",
+                        case.name,
+                        kinds.join("|")
+                    ));
                 }
             }
         }
@@ -154,5 +161,6 @@ fn findings_are_exact_and_helpful() {
             }
         }
     }
-    failures.report("Each finding marks the words it is about and has a help that says what to write instead.");
+    failures
+        .report("Each finding marks the words it is about and has a help that says what to write instead.");
 }

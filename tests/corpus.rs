@@ -13,7 +13,8 @@ use support::{Failures, data, errors, files, in_words, read, rows, short_name, s
 
 /// The programs that must be clean: all but the faulty cases.
 fn programs() -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = ["guide", "real", "hw"].iter().flat_map(|folder| files(folder, "ptx")).collect();
+    let mut found: Vec<PathBuf> =
+        ["guide", "real", "hw"].iter().flat_map(|folder| files(folder, "ptx")).collect();
     found.extend(files("cases", "ptx").into_iter().filter(|path| !read(path).contains("//~")));
     assert!(found.len() > 500, "only {} programs in {}", found.len(), data("").display());
     found
@@ -41,8 +42,10 @@ fn programs_that_run_have_no_error() {
         .collect();
 
     // What is wrong on purpose: file, rule, reason.
-    let mut expected: BTreeMap<(String, String), bool> =
-        rows("wrong_on_purpose.tsv").into_iter().map(|row| ((row[0].clone(), row[1].clone()), false)).collect();
+    let mut expected: BTreeMap<(String, String), bool> = rows("wrong_on_purpose.tsv")
+        .into_iter()
+        .map(|row| ((row[0].clone(), row[1].clone()), false))
+        .collect();
     let mut failures = Failures::default();
     for (name, rule, words) in found {
         match expected.get_mut(&(name.clone(), rule)) {
@@ -105,7 +108,8 @@ fn round_trip(text: &str, module: &Module) -> Option<String> {
 
 /// The tree in words, one entry an item, without the places in the text.
 fn shape(module: &Module) -> Vec<String> {
-    let mut shape: Vec<String> = module.items.iter().map(|item| without_ranges(&format!("{item:?}"))).collect();
+    let mut shape: Vec<String> =
+        module.items.iter().map(|item| without_ranges(&format!("{item:?}"))).collect();
     shape.push(without_ranges(&format!("{:?}", module.operands)));
     shape.push(format!("{:?}", module.opcodes));
     shape

@@ -30,7 +30,8 @@ const RENDERED: u64 = 50;
 /// Texts to start from: real programs, and every instruction form once.
 fn corpus() -> Vec<String> {
     let folders = ["guide", "real", "hw", "cases"];
-    let mut texts: Vec<String> = folders.iter().flat_map(|f| files(f, "ptx")).map(|path| read(&path)).collect();
+    let mut texts: Vec<String> =
+        folders.iter().flat_map(|f| files(f, "ptx")).map(|path| read(&path)).collect();
     let mut forms: Vec<String> = Vec::new();
     for rows in support::rows("oracle/forms.tsv").chunks(40) {
         let lines: Vec<&str> = rows.iter().map(|row| row[1].as_str()).collect();
@@ -42,14 +43,87 @@ fn corpus() -> Vec<String> {
 
 /// What mutations insert: pieces that mean something, and some that must not.
 const PIECES: &[&str] = &[
-    "{", "}", "[", "]", "(", ")", ";", ",", ":", "|", "@", "!", "_", ".", "..", "::", "%", "%%", "<", ">", "\"", "\\",
-    "//", "/*", "*/", "#", "\n", "\r\n", "\t", "\0", "\u{b}", "ä", "→", "🙂", "\u{feff}", "\u{202e}",
-    "0", "-1", "0x", "0f3F80", "0f3F800000", "0d", "1.5", "1e9", "18446744073709551616", "4294967296", "08", "0b2",
-    ".version 9.5", ".target sm_90a", ".address_size 64", ".entry k(", ".func (.reg .b32 r) f", ".reg .b32 %r<", ".shared",
-    ".align 8", ".b64 bar[", "= {1, {2", ".param .b64 p", ".section .debug_str {", ".pragma \"", ".loc 1 2 3",
-    ".callprototype", ".branchtargets", "ret;", "bra L;", "L:", "@%p0", "@!p", "mbarrier.init.shared.b64 [bar], 1;",
-    "cp.async.bulk", ".shared::cta", ".mbarrier::complete_tx::bytes", "[smem+", "{%r0, %r1}", "%p0|%p1", "generic(",
-    "// mbar: allow(", "// mbar: allow-file(syntax-error) x", "// mbar: arg p = u32[", "// mbar: launch grid=",
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    ";",
+    ",",
+    ":",
+    "|",
+    "@",
+    "!",
+    "_",
+    ".",
+    "..",
+    "::",
+    "%",
+    "%%",
+    "<",
+    ">",
+    "\"",
+    "\\",
+    "//",
+    "/*",
+    "*/",
+    "#",
+    "\n",
+    "\r\n",
+    "\t",
+    "\0",
+    "\u{b}",
+    "ä",
+    "→",
+    "🙂",
+    "\u{feff}",
+    "\u{202e}",
+    "0",
+    "-1",
+    "0x",
+    "0f3F80",
+    "0f3F800000",
+    "0d",
+    "1.5",
+    "1e9",
+    "18446744073709551616",
+    "4294967296",
+    "08",
+    "0b2",
+    ".version 9.5",
+    ".target sm_90a",
+    ".address_size 64",
+    ".entry k(",
+    ".func (.reg .b32 r) f",
+    ".reg .b32 %r<",
+    ".shared",
+    ".align 8",
+    ".b64 bar[",
+    "= {1, {2",
+    ".param .b64 p",
+    ".section .debug_str {",
+    ".pragma \"",
+    ".loc 1 2 3",
+    ".callprototype",
+    ".branchtargets",
+    "ret;",
+    "bra L;",
+    "L:",
+    "@%p0",
+    "@!p",
+    "mbarrier.init.shared.b64 [bar], 1;",
+    "cp.async.bulk",
+    ".shared::cta",
+    ".mbarrier::complete_tx::bytes",
+    "[smem+",
+    "{%r0, %r1}",
+    "%p0|%p1",
+    "generic(",
+    "// mbar: allow(",
+    "// mbar: allow-file(syntax-error) x",
+    "// mbar: arg p = u32[",
+    "// mbar: launch grid=",
 ];
 
 /// One text for `seed`.
@@ -85,7 +159,10 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
         0 => |byte| byte == b'\n',
         _ => |byte| byte.is_ascii_whitespace() || b",;.[]{}()".contains(&byte),
     };
-    let (a, b) = (piece(bytes, random.below(bytes.len()), is_separator), piece(bytes, random.below(bytes.len()), is_separator));
+    let (a, b) = (
+        piece(bytes, random.below(bytes.len()), is_separator),
+        piece(bytes, random.below(bytes.len()), is_separator),
+    );
     match random.below(8) {
         0 => drop(bytes.drain(a)),
         1 => {
@@ -129,7 +206,10 @@ fn complaint(text: &str, render: bool) -> Option<String> {
         let edits = diagnostic.fixes.iter().flat_map(|fix| &fix.edits).map(|edit| edit.span);
         for span in std::iter::once(diagnostic.span).chain(labels).chain(edits) {
             if span.start > span.end || span.end > length {
-                return Some(format!("{span:?} lies outside the text of {length} bytes: {}", diagnostic.message));
+                return Some(format!(
+                    "{span:?} lies outside the text of {length} bytes: {}",
+                    diagnostic.message
+                ));
             }
         }
         if diagnostic.message.is_empty() || diagnostic.message.contains("Span(") {
@@ -256,7 +336,9 @@ fn a_line_of_a_megabyte() {
 fn a_million_nested_brackets() {
     for pair in ["{}", "()", "[]"] {
         let (open, close) = pair.split_at(1);
-        for text in [open.repeat(1_000_000), close.repeat(1_000_000), open.repeat(500_000) + &close.repeat(500_000)] {
+        for text in
+            [open.repeat(1_000_000), close.repeat(1_000_000), open.repeat(500_000) + &close.repeat(500_000)]
+        {
             endure(&text);
             endure(&kernel(&text));
             endure(&kernel(&format!("mov.b32 %r0, {text};")));
@@ -309,7 +391,8 @@ fn many_names_and_scopes() {
 
 #[test]
 fn odd_bytes_between_words() {
-    for odd in ["\0", "\r\n", "\r", "\u{b}", "\u{c}", "/* ünïcödé → 🙂 */", "// ünïcödé\n", "ü", "\u{202e}"] {
+    for odd in ["\0", "\r\n", "\r", "\u{b}", "\u{c}", "/* ünïcödé → 🙂 */", "// ünïcödé\n", "ü", "\u{202e}"]
+    {
         for index in 0..4 {
             let mut words = ["mbarrier.init", ".shared.b64 ", "[bar]", ", 1;"].map(str::to_string);
             words[index].push_str(odd);

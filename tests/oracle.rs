@@ -126,7 +126,11 @@ fn targets() -> Vec<Target> {
     let targets: Vec<Target> = known
         .map(|row| {
             let digits = row[1].trim_start_matches("sm_").trim_end_matches(['a', 'f']);
-            Target { name: row[1].clone(), number: digits.parse().expect("sm_NUMBER"), since: version(&row[2]) }
+            Target {
+                name: row[1].clone(),
+                number: digits.parse().expect("sm_NUMBER"),
+                since: version(&row[2]),
+            }
         })
         .collect();
     assert_eq!(targets.len(), 26, "targets of ptxas 13.5");
@@ -244,7 +248,8 @@ fn accepted_faults_are_found() {
     let key = |row: &[String]| -> Key { (unescape(&row[2]), format!("{} {}", row[3], row[4])) };
     let known: BTreeSet<Key> = rows.iter().map(|row| key(row)).collect();
     let strangers = no_faults.keys().filter(|key| !known.contains(*key)).map(|key| key.0.clone());
-    Failures::new(strangers.collect()).report("not_a_fault names a row that accepted_but_wrong.tsv does not have.");
+    Failures::new(strangers.collect())
+        .report("not_a_fault names a row that accepted_but_wrong.tsv does not have.");
 
     let faults: Vec<&Vec<String>> = rows.iter().filter(|row| !no_faults.contains_key(&key(row))).collect();
     let missed = faults
@@ -293,7 +298,9 @@ fn unescape(text: &str) -> String {
             'n' => '\n',
             't' => '\t',
             '\\' => '\\',
-            'x' | 'u' => u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32).expect("a character's number"),
+            'x' | 'u' => {
+                u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32).expect("a character's number")
+            }
             other => panic!("unknown escape \\{other} in {text}"),
         });
     }

@@ -75,7 +75,9 @@ fn directive(program: &Program, comment: Span, allowed: &mut Allowed, out: &mut 
     let Some((names, _)) = listed else {
         let message = format!("`mbar: {word}` names no rule");
         let help = format!("write `// mbar: {word}(rule-name) reason`");
-        out.push(Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message).help(help));
+        out.push(
+            Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message).label("no rule in parentheses").help(help),
+        );
         return;
     };
     let line = source.line(comment.start);
@@ -84,10 +86,12 @@ fn directive(program: &Program, comment: Span, allowed: &mut Allowed, out: &mut 
     for name in names.split(',').map(str::trim) {
         if super::rule(name).is_none() {
             let message = format!("`{name}` is not a rule");
-            let mut diagnostic = Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message);
+            let mut diagnostic = Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message).label("allows nothing");
             let rules = super::rules();
             if let Some(near) = nearest(name, rules.iter().map(|rule| rule.name)) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            } else {
+                diagnostic = diagnostic.help("`mbar explain` lists the rules");
             }
             out.push(diagnostic);
         } else if word == "allow-file" {

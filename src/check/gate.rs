@@ -1,8 +1,8 @@
 //! What the file's target and PTX version do not have.
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::table::{GateId, SPECIALS, Shape};
-use crate::isa::{self, Needs, RowMatch, TargetSet, Version};
+use crate::isa::table::{GateId, Operand, SPECIALS, Shape};
+use crate::isa::{self, Needs, RowMatch, TargetId, TargetSet, Version};
 use crate::program::{Fit, Inst, Program, Routine, Value};
 use crate::source::Span;
 
@@ -64,9 +64,12 @@ pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
 }
 
 fn has_remarks(opcode: &isa::Opcode) -> bool {
-    let isa::Opcode::Known { rows, .. } = opcode else { return false };
+    let isa::Opcode::Known { rows, .. } = opcode else {
+        return false;
+    };
     rows.iter().any(|row| {
-        row.row.undocumented || row.gates().any(|(_, g)| !g.gate().manual.is_always() || !g.gate().advise.is_always())
+        row.row.undocumented
+            || row.gates().any(|(_, g)| !g.gate().manual.is_always() || !g.gate().advise.is_always())
     })
 }
 
@@ -75,7 +78,9 @@ pub fn requirements(program: &Program) -> Needs {
     let mut all = Needs::NONE;
     for routine in &program.routines {
         for inst in &routine.instructions {
-            let Some(row) = program.row(routine, inst) else { continue };
+            let Some(row) = program.row(routine, inst) else {
+                continue;
+            };
             // Most rows need no look at the operands.
             let needs = match row.row.operands.iter().any(|o| !o.gate.is_always() || sink_gate(&o.shape)) {
                 true => program.fit(routine, inst, row).unwrap_or(row.needs),
@@ -102,7 +107,7 @@ pub fn describe_requirements(needs: Needs) -> String {
         (Version::NONE, TargetSet::ALL) => "the instructions used run on every target".into(),
         (version, TargetSet::ALL) => format!("the instructions used need only PTX {version}"),
         (version, targets) => {
-            format!("the instructions used need only PTX {version}, {}", targets.describe())
+            format!("the instructions used need only PTX {version} and {}", targets.describe())
         }
     }
 }
@@ -110,72 +115,118 @@ pub fn describe_requirements(needs: Needs) -> String {
 /// One thing in an instruction that the file does not have.
 struct Lack {
     what: String,
+    /// What a hint of the table would call it: `""` for the whole instruction.
+    about: &'static str,
     span: Span,
     gate: GateId,
 }
 
 fn beyond(program: &Program, routine: &Routine, inst: &Inst, row: u8) -> Option<Diagnostic> {
     let found = program.candidate(routine, inst, row)?;
-    let needs = program.fit(routine, inst, found).ok()?;
     let mut lacks = lacks(program, routine, inst, found);
     lacks.retain(|lack| !program.meets(Needs::NONE.and(lack.gate)));
-    let header = &program.header;
-    let version_lacks = header.version.is_some_and(|version| version < needs.version);
-    let target_lacks = header.target.is_some_and(|target| !needs.targets.contains(target));
+    let needs = lacks.iter().fold(Needs::NONE, |needs, lack| needs.and(lack.gate));
     // The whole instruction is too new: say that; else the part that is.
-    let syntax = program.syntax(routine, inst);
-    let name = op_name(program, routine, inst);
     let first = lacks.first()?;
-    let (what, span) = if first.what.is_empty() {
-        (format!("`{name}`"), syntax.opcode_span)
-    } else {
-        (format!("{} of `{name}`", first.what), first.span)
+    let name = op_name(program, routine, inst);
+    let operand = first.about.is_empty().then(|| newer_operand(program, routine, inst, found)).flatten();
+    let (what, about, span) = match (first.about, operand) {
+        ("", Some((arg, span))) => (format!("the operand `{arg}` of `{name}`"), arg, span),
+        ("", None) => (format!("`{name}`"), "", first.span),
+        (about, _) => (format!("{} of `{name}`", first.what), about, first.span),
     };
-    let mut demands = Vec::new();
-    if target_lacks && let Some(target) = header.target {
-        let targets = lacks.iter().fold(TargetSet::ALL, |set, lack| set.and(lack.gate.gate().targets));
-        demands.push(format!("{} (this file: {})", targets.describe(), target.name()));
-    }
-    if version_lacks && let Some(version) = header.version {
-        demands.push(format!("PTX {} (this file: {version})", needs.version));
-    }
-    let message = format!("{what} needs {}", demands.join(" and "));
-    let mut diagnostic = Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here");
-    if target_lacks && let Some(place) = header.target_span {
-        diagnostic = diagnostic.also(place, "the target");
-    }
-    if version_lacks && let Some(place) = header.version_span {
-        diagnostic = diagnostic.also(place, "the PTX version");
-    }
-    let hint = OpHint { program, routine, inst }.gate();
+    let demand = Demand::new(program, needs);
+    let message = format!("{what} needs {}", demand.text(program));
+    let diagnostic = Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here");
+    let diagnostic = demand.advise(program, diagnostic);
+    let syntax = program.syntax(routine, inst);
+    let hint = match &program.opcodes[syntax.opcode.0 as usize] {
+        isa::Opcode::Known { op, .. } => op.hint(about),
+        _ => None,
+    };
     Some(match hint {
         Some(hint) => diagnostic.help(hint),
-        None => diagnostic.help(advice(needs, target_lacks, version_lacks)),
+        None => diagnostic,
     })
 }
 
-fn advice(needs: Needs, target: bool, version: bool) -> String {
-    match (target, version) {
-        (true, true) => format!("write `.version {}` or newer and a fitting `.target`", needs.version),
-        (true, false) => "write a fitting `.target`, or use another instruction".into(),
-        _ => format!("write `.version {}` or newer", needs.version),
-    }
+/// The first operand of the row that a form with the same modifiers, which the file has, does without.
+fn newer_operand(
+    program: &Program,
+    routine: &Routine,
+    inst: &Inst,
+    found: &RowMatch,
+) -> Option<(&'static str, Span)> {
+    let syntax = program.syntax(routine, inst);
+    let isa::Opcode::Known { rows, .. } = &program.opcodes[syntax.opcode.0 as usize] else {
+        return None;
+    };
+    let had = rows.iter().find(|row| !row.row.undocumented && program.meets(row.needs))?;
+    let extra = |operand: &Operand| had.row.operands.iter().all(|other| other.arg != operand.arg);
+    let index = found.row.operands.iter().position(extra)?;
+    let span = program.module.operands(syntax).get(index)?.span;
+    Some((found.row.operands[index].arg.text(), span))
 }
 
-struct OpHint<'a> {
-    program: &'a Program,
-    routine: &'a Routine,
-    inst: &'a Inst,
+/// What of some needs the file does not meet.
+struct Demand {
+    needs: Needs,
+    target: bool,
+    version: bool,
 }
 
-impl OpHint<'_> {
-    fn gate(&self) -> Option<&'static str> {
-        let syntax = self.program.syntax(self.routine, self.inst);
-        match &self.program.opcodes[syntax.opcode.0 as usize] {
-            isa::Opcode::Known { op, .. } => op.hint(""),
-            _ => None,
+impl Demand {
+    fn new(program: &Program, needs: Needs) -> Demand {
+        let header = &program.header;
+        Demand {
+            needs,
+            target: header.target.is_some_and(|target| !needs.targets.contains(target)),
+            version: header.version.is_some_and(|version| version < needs.version),
         }
     }
+
+    /// "sm_90 (this file: sm_80) and PTX 7.8 (this file: 7.0)"
+    fn text(&self, program: &Program) -> String {
+        let header = &program.header;
+        let target = header.target.filter(|_| self.target);
+        let target = target.map(|t| format!("{} (this file: {})", self.needs.targets.describe(), t.name()));
+        let version = header.version.filter(|_| self.version);
+        let version = version.map(|version| format!("PTX {} (this file: {version})", self.needs.version));
+        target.into_iter().chain(version).collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Adds where the file says otherwise, and what it would have to say.
+    fn advise(&self, program: &Program, mut diagnostic: Diagnostic) -> Diagnostic {
+        let header = &program.header;
+        let target =
+            header.target.filter(|_| self.target).and_then(|given| nearest_target(self.needs, given));
+        let version = self.needs.version.max(target.map_or(Version::NONE, TargetId::since));
+        let version = header.version.is_some_and(|given| given < version).then_some(version);
+        if let Some(place) = header.target_span.filter(|_| self.target) {
+            diagnostic = diagnostic.also(place, "the target");
+        }
+        if let Some(place) = header.version_span.filter(|_| self.version) {
+            diagnostic = diagnostic.also(place, "the PTX version");
+        }
+        match (version, target) {
+            (Some(version), None) => diagnostic.help(format!("write `.version {version}` or newer")),
+            (None, Some(target)) => {
+                diagnostic.help(format!("write `.target {}` if the program is for such a GPU", target.name()))
+            }
+            (Some(version), Some(target)) => diagnostic.help(format!(
+                "write `.version {version}` or newer and `.target {}` if the program is for such a GPU",
+                target.name()
+            )),
+            (None, None) => diagnostic,
+        }
+    }
+}
+
+/// The target that has what is needed and is nearest to the file's: of the same number, else the oldest.
+fn nearest_target(needs: Needs, given: TargetId) -> Option<TargetId> {
+    let number = given.name().trim_end_matches(['a', 'f']);
+    let same = |target: &TargetId| target.name().trim_end_matches(['a', 'f']) == number;
+    needs.targets.iter().find(same).or_else(|| needs.targets.iter().next())
 }
 
 fn op_name(program: &Program, routine: &Routine, inst: &Inst) -> String {
@@ -193,12 +244,12 @@ fn lacks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch) ->
     let mut lacks: Vec<Lack> = found
         .gates()
         .map(|(modifier, gate)| match modifier {
-            None => Lack { what: String::new(), span: syntax.opcode_span, gate },
+            None => Lack { what: String::new(), about: "", span: syntax.opcode_span, gate },
             Some(modifier) => {
                 let at = text.find(modifier.text()).unwrap_or(0) as u32;
                 let start = syntax.opcode_span.start + at;
                 let span = Span::new(start, start + modifier.text().len() as u32);
-                Lack { what: format!("`{}`", modifier.text()), span, gate }
+                Lack { what: format!("`{}`", modifier.text()), about: modifier.text(), span, gate }
             }
         })
         .collect();
@@ -206,13 +257,18 @@ fn lacks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch) ->
     for (index, (spec, value)) in found.row.operands.iter().zip(routine.operands(inst)).enumerate() {
         let span = operands[index].span;
         let name = spec.arg.text();
-        lacks.push(Lack { what: format!("the operand `{name}`"), span, gate: spec.gate });
+        lacks.push(Lack { what: format!("the operand `{name}`"), about: name, span, gate: spec.gate });
         let sink = match (&spec.shape, value) {
             (Shape::Sink(gate), Value::Sink) => Some(*gate),
             (Shape::Value(value), Value::Sink) => value.sink,
             _ => None,
         };
-        lacks.extend(sink.map(|gate| Lack { what: "the sink `_` as result".into(), span, gate }));
+        lacks.extend(sink.map(|gate| Lack {
+            what: "the destination `_`".into(),
+            about: "_ gate",
+            span,
+            gate,
+        }));
     }
     lacks
 }
@@ -225,7 +281,9 @@ fn remarks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch, 
         let message = format!("ptxas takes this form of `{name}`, but the manual does not have it");
         out.push(
             Diagnostic::new(&UNDOCUMENTED_FORM, syntax.opcode_span, message)
-                .note("what it does is nowhere promised, and another release may refuse it"),
+                .label("not in the manual")
+                .note("what it does is nowhere promised, and another release may refuse it")
+                .help(format!("`mbar forms {name}` lists the documented forms")),
         );
     }
     for lack in lacks(program, routine, inst, found) {
@@ -234,10 +292,11 @@ fn remarks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch, 
         let fails = |id: GateId| !id.is_always() && !program.meets(Needs::NONE.and(id));
         if fails(gate.manual) {
             let wanted = describe_gate(gate.manual);
-            let message = format!("the manual gives {what} only to {wanted}");
+            let message = format!("{what} is documented only for {wanted}");
             out.push(
                 Diagnostic::new(&BEYOND_DOCUMENTED_TARGET, lack.span, message)
-                    .label("taken by ptxas all the same"),
+                    .label("ptxas does not check this")
+                    .note("another release of ptxas may refuse it"),
             );
         }
         if fails(gate.advise)
@@ -247,11 +306,17 @@ fn remarks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch, 
             let message = format!("{what} should be used on {wanted}, not on {}", target.name());
             out.push(
                 Diagnostic::new(&SLOW_ON_TARGET, lack.span, message)
-                    .note("elsewhere it works, but may be much slower (ptxas says so, too)")
-                    .help(format!("build for {wanted}")),
+                    .label("may be slow on this target")
+                    .note("elsewhere it works, but may be much slower; ptxas gives an advisory, too")
+                    .help(build_for(gate.advise, target)),
             );
         }
     }
+}
+
+fn build_for(gate: GateId, given: TargetId) -> String {
+    let best = nearest_target(Needs::NONE.and(gate), given).unwrap_or(given);
+    format!("write `.target {}` if the program is for such a GPU", best.name())
 }
 
 fn describe_gate(id: GateId) -> String {
@@ -265,22 +330,17 @@ fn describe_gate(id: GateId) -> String {
 
 fn special_registers(program: &Program, routine: &Routine, inst: &Inst, out: &mut Vec<Diagnostic>) {
     for (index, value) in routine.operands(inst).iter().enumerate() {
-        let Value::Special(special, _) = value else { continue };
+        let Value::Special(special, _) = value else {
+            continue;
+        };
         let special = &SPECIALS[*special as usize];
-        let needs = Needs::NONE.and(special.gate);
-        if program.meets(needs) {
+        let demand = Demand::new(program, Needs::NONE.and(special.gate));
+        if !(demand.target || demand.version) {
             continue;
         }
-        let header = &program.header;
-        let mut demands = Vec::new();
-        if let Some(target) = header.target.filter(|target| !needs.targets.contains(*target)) {
-            demands.push(format!("{} (this file: {})", needs.targets.describe(), target.name()));
-        }
-        if let Some(version) = header.version.filter(|version| *version < needs.version) {
-            demands.push(format!("PTX {} (this file: {version})", needs.version));
-        }
-        let message = format!("`{}` needs {}", special.name, demands.join(" and "));
+        let message = format!("`{}` needs {}", special.name, demand.text(program));
         let span = program.operand_span(routine, inst, index);
-        out.push(Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here"));
+        let diagnostic = Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here");
+        out.push(demand.advise(program, diagnostic));
     }
 }

@@ -12,8 +12,14 @@ use crate::source::Span;
 use crate::syntax::ast::{Item, TargetDirective, VersionDirective};
 
 /// The rules of this file.
-pub const RULES: &[&Rule] =
-    &[&HEADER_ORDER, &UNKNOWN_VERSION, &UNKNOWN_TARGET, &TARGET_BEYOND_VERSION, &TOOLKIT_TOO_OLD, &ADDRESS_SIZE];
+pub const RULES: &[&Rule] = &[
+    &HEADER_ORDER,
+    &UNKNOWN_VERSION,
+    &UNKNOWN_TARGET,
+    &TARGET_BEYOND_VERSION,
+    &TOOLKIT_TOO_OLD,
+    &ADDRESS_SIZE,
+];
 
 static HEADER_ORDER: Rule = Rule {
     name: "header-order",
@@ -77,6 +83,7 @@ pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) 
                     let message = format!("`.address_size {found}`: addresses have 32 or 64 bits");
                     out.push(
                         Diagnostic::new(&ADDRESS_SIZE, directive.size.span, message)
+                            .label("neither 32 nor 64")
                             .help("write `.address_size 64`"),
                     );
                 }
@@ -95,7 +102,8 @@ fn order(program: &Program, out: &mut Vec<Diagnostic>) {
     let first = items.clone().next();
     if first.is_none() {
         let message = "the file holds no PTX: it must begin with `.version`";
-        out.push(Diagnostic::new(&HEADER_ORDER, Span::empty(0), message));
+        let help = format!("write `.version {}` first", Version::newest());
+        out.push(Diagnostic::new(&HEADER_ORDER, Span::empty(0), message).label("nothing here").help(help));
         return;
     }
     for item in items.by_ref() {
@@ -138,6 +146,7 @@ fn order(program: &Program, out: &mut Vec<Diagnostic>) {
         let end = module.source.text().trim_end().len() as u32;
         out.push(
             Diagnostic::new(&HEADER_ORDER, Span::empty(end), "the file has no `.target`")
+                .label("the file ends here")
                 .help("write `.target sm_90` (or another target) after `.version`"),
         );
     }
@@ -145,9 +154,12 @@ fn order(program: &Program, out: &mut Vec<Diagnostic>) {
 
 fn repeated(span: Span, what: &str, out: &mut Vec<Diagnostic>) {
     out.push(
-        Diagnostic::new(&HEADER_ORDER, span, format!("a second `{what}`"))
-            .label("not allowed")
-            .fix(Applicability::Safe, format!("remove the second `{what}`"), span, ""),
+        Diagnostic::new(&HEADER_ORDER, span, format!("a second `{what}`")).label("the first one counts").fix(
+            Applicability::Safe,
+            format!("remove the second `{what}`"),
+            span,
+            "",
+        ),
     );
 }
 
@@ -177,6 +189,7 @@ fn version(program: &Program, settings: &Settings, directive: &VersionDirective,
         let newest = Version::newest();
         let mut diagnostic =
             Diagnostic::new(&UNKNOWN_VERSION, span, format!("there is no PTX version {spelled}"))
+                .label("not a PTX version")
                 .note(format!("the newest one is {newest}"));
         let known: Vec<String> = VERSIONS.iter().map(Version::to_string).collect();
         if let Some(near) = nearest(spelled, known.iter().map(String::as_str)) {
@@ -186,7 +199,9 @@ fn version(program: &Program, settings: &Settings, directive: &VersionDirective,
         return;
     };
     let effective = settings.options.version.unwrap_or(given);
-    let Some(toolkit) = settings.toolkit.filter(|toolkit| toolkit.ptx < effective) else { return };
+    let Some(toolkit) = settings.toolkit.filter(|toolkit| toolkit.ptx < effective) else {
+        return;
+    };
     let needed = Toolkit::first_with(effective).map_or("a later one", |t| t.name);
     let message = format!(
         "`.version {effective}` needs CUDA {needed} or newer; CUDA {} takes PTX up to {}",
@@ -215,7 +230,8 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
                 continue;
             }
             let mut diagnostic =
-                Diagnostic::new(&UNKNOWN_TARGET, word.span, format!("there is no target `{spelled}`"));
+                Diagnostic::new(&UNKNOWN_TARGET, word.span, format!("there is no target `{spelled}`"))
+                    .label("not a target");
             if let Some(near) = nearest(spelled, TARGETS.iter().map(|t| t.name)) {
                 let title = format!("write `{near}`");
                 diagnostic = diagnostic.fix(Applicability::Unsafe, title, word.span, near);
@@ -227,12 +243,10 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
         let Some(version) = program.header.version.filter(|v| v.exists() && *v < target.since()) else {
             continue;
         };
-        let message = format!(
-            "target `{}` needs PTX {} (this file: {version})",
-            target.name(),
-            target.since()
-        );
+        let message =
+            format!("target `{}` needs PTX {} (this file: {version})", target.name(), target.since());
         let mut diagnostic = Diagnostic::new(&TARGET_BEYOND_VERSION, word.span, message)
+            .label(format!("not known to PTX {version}"))
             .note(gate::describe_requirements(gate::requirements(program)));
         if let Some(span) = program.header.version_span {
             diagnostic = diagnostic.also(span, "the version");
@@ -247,7 +261,9 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
 fn option(program: &Program, span: Span, word: &str, out: &mut Vec<Diagnostic>) {
     let has_debug_data = program.module.items.iter().any(|item| matches!(item, Item::Section(_)));
     let needs = match word {
-        "map_f64_to_f32" if program.header.target.is_some_and(|t| t >= TargetId::from_name("sm_13").unwrap_or(t)) => {
+        "map_f64_to_f32"
+            if program.header.target.is_some_and(|t| t >= TargetId::from_name("sm_13").unwrap_or(t)) =>
+        {
             "`map_f64_to_f32` is only for targets below sm_13"
         }
         "debug" if !has_debug_data => "`.target debug` needs debug information: a `.section .debug_…`",

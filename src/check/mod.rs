@@ -11,10 +11,12 @@ use crate::syntax;
 
 mod address;
 mod allow;
+mod flow;
 mod gate;
 mod header;
 mod instruction;
 mod names;
+mod operand;
 mod text;
 mod value;
 
@@ -58,7 +60,9 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     instruction::check(program, settings, out);
     gate::check(program, out);
     value::check(program, out);
-    address::check(program, out);
+    let flows = flow::flows(program);
+    address::check(program, &flows, out);
+    flow::check(program, &flows, out);
 }
 
 /// Every rule of the program, sorted by name.
@@ -68,9 +72,11 @@ pub fn rules() -> Vec<&'static Rule> {
         header::RULES,
         names::RULES,
         instruction::RULES,
+        operand::RULES,
         gate::RULES,
         value::RULES,
         address::RULES,
+        flow::RULES,
         allow::RULES,
     ]
     .concat();

@@ -4,6 +4,7 @@ use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::opcode::nearest;
 use crate::program::{Problem, ProblemKind, Program};
 use crate::syntax::names::Symbol;
+use crate::types::{Type, TypeClass};
 
 /// The rules of this file.
 pub const RULES: &[&Rule] =
@@ -80,12 +81,20 @@ fn explain(program: &Program, problem: &Problem) -> Diagnostic {
         }
         ProblemKind::OutsideGroup(declaration, count) => {
             let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let message = format!("`{name}` is not declared: `{base}<{count}>` ends at `{base}{}`", count.saturating_sub(1));
+            let message = format!(
+                "`{name}` is not declared: `{base}<{count}>` ends at `{base}{}`",
+                count.saturating_sub(1)
+            );
             let number: Option<u32> = name[base.len()..].parse().ok();
-            let diagnostic =
-                Diagnostic::new(&UNKNOWN_NAME, span, message).also(*declaration, "declared here");
+            let diagnostic = Diagnostic::new(&UNKNOWN_NAME, span, message)
+                .label("not declared")
+                .also(*declaration, "declared here");
             match number {
-                Some(number) => diagnostic.help(format!("declare `{base}<{}>`", number.saturating_add(1))),
+                Some(number) => {
+                    let enough = number.saturating_add(1);
+                    diagnostic
+                        .help(format!("declare `{base}<{enough}>`, or use one of the {count} registers"))
+                }
                 None => diagnostic,
             }
         }
@@ -105,43 +114,58 @@ fn explain(program: &Program, problem: &Problem) -> Diagnostic {
             Diagnostic::new(&DUPLICATE_NAME, span, format!("function `{name}` is defined twice"))
                 .label("again here")
                 .also(*first, "first here")
+                .help("rename or remove one")
         }
         ProblemKind::UnknownLabel(elsewhere) => {
             let message = match elsewhere {
                 Some(_) => format!("label `{name}` cannot be reached from here"),
                 None => format!("there is no label `{name}` in this function"),
             };
-            let diagnostic = Diagnostic::new(&UNKNOWN_LABEL, span, message);
+            let diagnostic = Diagnostic::new(&UNKNOWN_LABEL, span, message).label(match elsewhere {
+                Some(_) => "out of reach",
+                None => "no such label",
+            });
             match elsewhere {
                 Some(place) => diagnostic
                     .also(*place, "it stands inside another `{ }` scope")
-                    .note("a branch reaches labels of its own scope and of the scopes around it, not of inner ones"),
+                    .note("a branch reaches labels of its own scope and of the scopes around it, not of inner ones")
+                    .help("move the label out of the inner `{ }`"),
                 None => suggest(program, problem.symbol, diagnostic),
             }
         }
         ProblemKind::GuardType(ty) => {
             let message = format!("the guard `{name}` is `{ty}`, not a predicate");
-            Diagnostic::new(&GUARD_TYPE, span, message)
-                .label("must be a `.pred` register")
-                .help(format!("compare first: `setp.ne.{} p, {name}, 0;` and guard with `@p`", &ty.text()[1..]))
+            Diagnostic::new(&GUARD_TYPE, span, message).label("must be a `.pred` register").help(format!(
+                "compare first: `setp.ne{ty} %p, {name}, {};`, and guard with `@%p`",
+                zero(*ty)
+            ))
         }
         ProblemKind::NotAVector(ty) => {
             let message = format!("`{name}` is a scalar `{ty}` register and has no components");
             Diagnostic::new(&NOT_A_VECTOR, span, message)
-                .help(format!("declare it as a vector (`.reg .v2 {ty} {name};`), or leave the component out"))
+                .label("no components")
+                .help(format!("leave the component out, or declare a vector: `.reg .v2 {ty} {name};`"))
         }
         ProblemKind::InitializerSpace => {
             let message = format!("`{name}` cannot have an initialiser");
             Diagnostic::new(&BAD_INITIALIZER, span, message)
+                .label("no initial value possible")
                 .note("only `.global` and `.const` variables are initialised before the kernel runs (PTX ISA §5.4.4)")
-                .help("store the value at the start of the kernel")
+                .help("store the value at the start of the kernel, or leave the initialiser out")
         }
         ProblemKind::InitializerAddress => {
-            let message = format!("the address of `{name}` is not constant: it is neither `.global` nor `.const`");
+            let message =
+                format!("the address of `{name}` is not constant: it is neither `.global` nor `.const`");
             Diagnostic::new(&BAD_INITIALIZER, span, message)
+                .label("not constant")
                 .help("take the address at run time with `mov` (and `cvta`)")
         }
     }
+}
+
+/// A zero to compare a register of the type with.
+fn zero(ty: Type) -> &'static str {
+    if ty.class() == TypeClass::Float { "0.0" } else { "0" }
 }
 
 /// Adds "did you mean" with a name of the file that is near.

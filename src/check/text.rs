@@ -1,26 +1,30 @@
 //! Pieces of prose that several rules use.
 
 use crate::isa::RowMatch;
-use crate::isa::table::{Operand, Row, Shape};
+use crate::isa::table::{Op, Operand, Row, Shape, Slot};
 use crate::types::{Type, TypeClass};
 
 /// `a`, `b` or `c`
 pub fn one_of<T: AsRef<str>>(items: &[T]) -> String {
-    let quoted: Vec<String> = items.iter().map(|item| format!("`{}`", item.as_ref())).collect();
-    match quoted.as_slice() {
-        [] => String::new(),
-        [one] => one.clone(),
-        [init @ .., last] => format!("{} or {last}", init.join(", ")),
-    }
+    list(items.iter().map(|item| format!("`{}`", item.as_ref())), "or")
 }
 
-/// `1`, `2` or `3` without quotes.
-pub fn numbers(items: &[u8]) -> String {
-    let words: Vec<String> = items.iter().map(u8::to_string).collect();
-    match words.as_slice() {
-        [] => "no".into(),
+/// `a`, `b` and `c`
+pub fn all_of<T: AsRef<str>>(items: &[T]) -> String {
+    list(items.iter().map(|item| format!("`{}`", item.as_ref())), "and")
+}
+
+/// 1, 2 or 3
+pub fn numbers<T: ToString>(items: &[T]) -> String {
+    list(items.iter().map(T::to_string), "or")
+}
+
+fn list(items: impl Iterator<Item = String>, last_word: &str) -> String {
+    let items: Vec<String> = items.collect();
+    match items.as_slice() {
+        [] => "nothing".into(),
         [one] => one.clone(),
-        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+        [init @ .., last] => format!("{} {last_word} {last}", init.join(", ")),
     }
 }
 
@@ -33,23 +37,64 @@ pub fn count(n: usize, noun: &str) -> String {
     }
 }
 
-/// "a 32-bit register or integer constant"
-pub fn type_in_words(ty: Type, constants: bool, only: bool) -> String {
-    let register = match ty.class() {
-        TypeClass::Predicate => "a predicate register".to_string(),
-        TypeClass::Float => format!("a `{ty}` (or `.b{}`) register", ty.bits()),
-        TypeClass::Integer | TypeClass::Bits => format!("a {}-bit register", ty.bits()),
+/// "none is", "1 is", "2 are"
+pub fn are(n: usize) -> String {
+    match n {
+        0 => "none is".into(),
+        1 => "1 is".into(),
+        n => format!("{n} are"),
+    }
+}
+
+/// "a 64-bit register": for someone whose operand has another size.
+pub fn sized_register_of(ty: Type) -> String {
+    match ty.class() {
+        TypeClass::Integer | TypeClass::Bits => format!("{} {}-bit register", article(ty.bits()), ty.bits()),
+        _ => register_of(ty),
+    }
+}
+
+/// "an integer register": for someone whose operand has the size, but another kind.
+pub fn register_of(ty: Type) -> String {
+    match ty.class() {
+        TypeClass::Predicate => "a predicate register".into(),
+        TypeClass::Float => format!("a `{ty}` or `.b{}` register", ty.bits()),
+        TypeClass::Integer => format!("an integer or `.b{}` register", ty.bits()),
+        TypeClass::Bits => format!("{} {}-bit register", article(ty.bits()), ty.bits()),
         TypeClass::Opaque => format!("a `{ty}` reference"),
-    };
-    let constant = match ty.class() {
-        TypeClass::Float => "floating-point constant",
-        TypeClass::Bits => "constant",
-        _ => "integer constant",
-    };
-    match (constants, only) {
-        (_, true) => format!("{} {constant}", if constant.starts_with('i') { "an" } else { "a" }),
-        (true, false) => format!("{register} or {constant}"),
-        (false, false) => register,
+    }
+}
+
+/// "an integer": for someone whose operand is a constant of another kind.
+pub fn number_of(ty: Type) -> String {
+    match ty.class() {
+        TypeClass::Float => "a floating-point number".into(),
+        TypeClass::Integer | TypeClass::Bits => "an integer".into(),
+        _ => register_of(ty),
+    }
+}
+
+/// "an integer constant"
+pub fn constant_of(ty: Type) -> &'static str {
+    match ty.class() {
+        TypeClass::Float => "a floating-point constant",
+        _ => "an integer constant",
+    }
+}
+
+/// The article before a number of bits or bytes.
+pub fn article(n: u32) -> &'static str {
+    if n.to_string().starts_with('8') { "an" } else { "a" }
+}
+
+/// An instruction's name as people say it: with the word that all spellings of the form go on with,
+/// as in `bar.sync` or `cp.async.cg`.
+pub fn name(op: &Op, found: &RowMatch) -> String {
+    let fixed = |slot: &&Slot| !slot.optional && slot.alternatives.len() == 1;
+    let next = found.row.slots.first().filter(fixed).map(|slot| slot.alternatives[0].modifier);
+    match next.filter(|m| m.class() == 0 && !m.text().contains("::")) {
+        Some(next) => format!("{}{}", op.name, next.text()),
+        None => op.name.to_string(),
     }
 }
 
@@ -66,22 +111,23 @@ pub fn operands(row: &Row) -> String {
         if index > 0 {
             text.push_str(", ");
         }
-        text.push_str(&operand_text(operand));
+        text.push_str(&self::operand(operand));
     }
     text.push_str(&"}".repeat(open));
     text
 }
 
-fn operand_text(operand: &Operand) -> String {
+/// One operand as the manual writes it: `[bar]`, `d|p`.
+pub fn operand(operand: &Operand) -> String {
     let name = operand.arg.text();
     match &operand.shape {
         Shape::Sink(_) => "_".into(),
         Shape::Vector(..) => format!("{{{name}, …}}"),
-        Shape::Pair(a, b, false) => format!("{}|{}", operand_text(a), operand_text(b)),
-        Shape::Pair(a, b, true) => format!("{}{{|{}}}", operand_text(a), operand_text(b)),
+        Shape::Pair(a, b, false) => format!("{}|{}", self::operand(a), self::operand(b)),
+        Shape::Pair(a, b, true) => format!("{}{{|{}}}", self::operand(a), self::operand(b)),
         Shape::Address(_) => format!("[{name}]"),
         Shape::Compound(_, parts) => {
-            let parts: Vec<String> = parts.iter().map(operand_text).collect();
+            let parts: Vec<String> = parts.iter().map(self::operand).collect();
             format!("[{name}, {}]", parts.join(", "))
         }
         Shape::Rest => "…".into(),
@@ -91,8 +137,7 @@ fn operand_text(operand: &Operand) -> String {
 
 /// An instruction's whole canonical spelling with the operands of the row.
 pub fn signature(op: &str, found: &RowMatch) -> String {
-    let mods: String =
-        (0..found.chosen.len()).filter_map(|s| found.modifier(s)).map(|m| m.text()).collect();
+    let mods: String = (0..found.chosen.len()).filter_map(|s| found.modifier(s)).map(|m| m.text()).collect();
     let operands = operands(found.row);
     if operands.is_empty() { format!("{op}{mods}") } else { format!("{op}{mods} {operands}") }
 }

@@ -1,13 +1,14 @@
 //! Constants: inside the range that the assembler checks, inside the one that the manual promises
 //! anything for, and within the width of their operand.
 
+use super::text;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::resolve_type;
 use crate::isa::table::{Arg, Operand, Shape, ValueRange};
 use crate::isa::{self, RowMatch};
 use crate::program::{Fit, Inst, Program, Routine, Value, operand_index};
 use crate::source::Span;
-use crate::syntax::ast::{OperandKind, Operand as Syntax};
+use crate::syntax::ast::{Operand as Syntax, OperandKind};
 use crate::types::{Type, TypeClass};
 
 /// The rules of this file.
@@ -42,7 +43,9 @@ pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
     let interesting: Vec<bool> = program.opcodes.iter().map(takes_constants).collect();
     for routine in &program.routines {
         for inst in &routine.instructions {
-            let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
+            let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else {
+                continue;
+            };
             let opcode = program.syntax(routine, inst).opcode.0 as usize;
             if !interesting[opcode] || !has_constants(routine, inst) {
                 continue;
@@ -55,11 +58,14 @@ pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
 }
 
 fn takes_constants(opcode: &isa::Opcode) -> bool {
-    let isa::Opcode::Known { rows, .. } = opcode else { return false };
+    let isa::Opcode::Known { rows, .. } = opcode else {
+        return false;
+    };
     rows.iter().any(|row| {
-        row.row.operands.iter().any(|operand| {
-            matches!(operand.shape, Shape::Value(_) | Shape::Vector(..) | Shape::Compound(..))
-        })
+        row.row
+            .operands
+            .iter()
+            .any(|operand| matches!(operand.shape, Shape::Value(_) | Shape::Vector(..) | Shape::Compound(..)))
     })
 }
 
@@ -94,13 +100,17 @@ impl Site<'_> {
         match (&spec.shape, value) {
             (Shape::Value(_), Value::Const(_)) => self.constant(spec, value, syntax.span, out),
             (Shape::Vector(..), Value::Vector(..)) => {
-                let OperandKind::Vector(parts) = &syntax.kind else { return };
+                let OperandKind::Vector(parts) = &syntax.kind else {
+                    return;
+                };
                 for (part, value) in parts.iter().zip(self.routine.parts(value)) {
                     self.constant(spec, *value, part.span, out);
                 }
             }
             (Shape::Compound(_, specs), Value::Compound(..)) => {
-                let OperandKind::Compound(compound) = &syntax.kind else { return };
+                let OperandKind::Compound(compound) = &syntax.kind else {
+                    return;
+                };
                 let parts = self.routine.parts(value);
                 for ((spec, value), part) in specs.iter().zip(parts).zip(&compound.parts) {
                     self.operand(spec, *value, part, out);
@@ -111,7 +121,9 @@ impl Site<'_> {
     }
 
     fn constant(&self, spec: &Operand, value: Value, span: Span, out: &mut Vec<Diagnostic>) {
-        let Value::Const(constant) = value else { return };
+        let Value::Const(constant) = value else {
+            return;
+        };
         let Some(number) = constant.int() else { return };
         let other = |arg: Arg| self.other(arg);
         if let Some(range) = spec.range.filter(|range| !range.contains(number, other)) {
@@ -121,12 +133,14 @@ impl Site<'_> {
         } else if let Shape::Value(value) | Shape::Vector(value, _) = &spec.shape {
             let ty = resolve_type(self.found, value.ty);
             if !fits(number, ty) {
-                let message = format!("`{}` has {} bits: {number} does not fit", spec.arg.text(), ty.bits());
+                let message =
+                    format!("{number} does not fit into the {} bits of `{}`", ty.bits(), spec.arg.text());
                 let kept = number.rem_euclid(1i128 << ty.bits());
                 out.push(
                     Diagnostic::new(&TRUNCATED_CONSTANT, span, message)
                         .label(format!("reads as {kept}"))
-                        .note("ptxas drops the upper bits without a word"),
+                        .note("ptxas drops the upper bits without a word")
+                        .help("write the number that is meant, or use a wider type"),
                 );
             }
         }
@@ -141,48 +155,73 @@ impl Site<'_> {
         }
     }
 
-    fn report(&self, rule: &'static Rule, spec: &Operand, number: i128, range: ValueRange, span: Span) -> Diagnostic {
+    fn report(
+        &self,
+        rule: &'static Rule,
+        spec: &Operand,
+        number: i128,
+        range: ValueRange,
+        span: Span,
+    ) -> Diagnostic {
         let syntax = self.program.syntax(self.routine, self.inst);
-        let name = match &self.program.opcodes[syntax.opcode.0 as usize] {
-            isa::Opcode::Known { op, .. } => op.name,
-            _ => "the instruction",
+        let isa::Opcode::Known { op, .. } = &self.program.opcodes[syntax.opcode.0 as usize] else {
+            unreachable!("only an instruction of the table has ranges")
         };
+        let arg = spec.arg.text();
         let wanted = self.describe(range, number);
-        let message = format!("`{}` of `{name}` must be {wanted}; it is {number}", spec.arg.text());
-        let mut diagnostic = Diagnostic::new(rule, span, message).label(format!("must be {wanted}"));
+        let message = format!("`{arg}` of `{}` must be {wanted}; it is {number}", text::name(op, self.found));
+        let mut diagnostic = Diagnostic::new(rule, span, message).label(self.reproach(range, number));
         if rule == &UNDEFINED_VALUE {
             diagnostic = diagnostic.note("ptxas takes it, but the manual promises nothing for it");
+            // Without an upper limit a negative number may be meant as a huge one.
+            if matches!(range, ValueRange::Span { high: i64::MAX, .. }) {
+                diagnostic = diagnostic.severity(Severity::Warning);
+            }
         }
-        diagnostic
+        match op.hint(arg) {
+            Some(hint) => diagnostic.help(hint),
+            None => diagnostic,
+        }
     }
 
     /// The part of the range that `number` violates, in words.
     fn describe(&self, range: ValueRange, number: i128) -> String {
         match range {
-            ValueRange::OneOf(values) => {
-                let words: Vec<String> = values.iter().map(i64::to_string).collect();
-                match words.as_slice() {
-                    [init @ .., last] if !init.is_empty() => format!("{} or {last}", init.join(", ")),
-                    _ => words.concat(),
-                }
-            }
+            ValueRange::OneOf(values) => text::numbers(values),
             ValueRange::UpTo(low, arg) => match self.other(arg) {
-                Some(high) => format!("{low} to {high} (`{}`)", arg.text()),
-                None => format!("{low} or more"),
+                Some(high) => format!("from {low} to {high} (`{}`)", arg.text()),
+                None => format!("at least {low}"),
             },
             ValueRange::Span { low, high, step } => {
                 let inside = number >= low.into() && number <= high.into();
                 let bounds = match (low, high) {
                     (i64::MIN, high) => format!("at most {high}"),
                     (low, i64::MAX) => format!("at least {low}"),
-                    (low, high) => format!("{low} to {high}"),
+                    (low, high) if high - low == 1 => format!("{low} or {high}"),
+                    (low, high) => format!("from {low} to {high}"),
                 };
                 match (step, inside) {
                     (0 | 1, _) => bounds,
                     (step, true) => format!("a multiple of {step}"),
-                    (step, false) => format!("{bounds}, a multiple of {step}"),
+                    (step, false) => format!("a multiple of {step} {bounds}"),
                 }
             }
+        }
+    }
+
+    /// What is wrong with `number`, for the place itself.
+    fn reproach(&self, range: ValueRange, number: i128) -> String {
+        let (low, high) = match range {
+            ValueRange::OneOf(values) => return format!("not {}", text::numbers(values)),
+            ValueRange::UpTo(low, arg) => (low.into(), self.other(arg).unwrap_or(i128::MAX)),
+            ValueRange::Span { low, high, .. } => (i128::from(low), i128::from(high)),
+        };
+        match range {
+            _ if number < 0 && low >= 0 => "negative".into(),
+            _ if number < low => "too small".into(),
+            _ if number > high => "too large".into(),
+            ValueRange::Span { step, .. } => format!("not a multiple of {step}"),
+            _ => "out of range".into(),
         }
     }
 }

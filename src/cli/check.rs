@@ -53,8 +53,11 @@ pub fn run(arguments: Arguments, color: Color) -> u8 {
         Err(_) => Outcome { human: Vec::new(), checked: None, error: None },
     };
     // One file needs no thread pool: its start would cost more than the check.
-    let outcomes: Vec<Outcome> =
-        if inputs.len() == 1 { inputs.iter().map(one).collect() } else { inputs.par_iter().map(one).collect() };
+    let outcomes: Vec<Outcome> = if inputs.len() == 1 {
+        inputs.iter().map(one).collect()
+    } else {
+        inputs.par_iter().map(one).collect()
+    };
 
     let mut document = Document::new();
     let mut summary = Summary::default();
@@ -115,8 +118,11 @@ fn summary_line(summary: Summary) -> String {
         n => format!("{n} {noun}s"),
     };
     let files = count(summary.files, "file");
-    let mut text =
-        format!("{files} checked: {}, {}", count(summary.errors, Severity::Error.as_str()), count(summary.warnings, Severity::Warning.as_str()));
+    let mut text = format!(
+        "{files} checked: {}, {}",
+        count(summary.errors, Severity::Error.as_str()),
+        count(summary.warnings, Severity::Warning.as_str())
+    );
     if summary.notes > 0 {
         text.push_str(&format!(", {}", count(summary.notes, Severity::Note.as_str())));
     }

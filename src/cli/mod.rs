@@ -1,5 +1,6 @@
 //! The command line: one file a subcommand. Nothing imports it but `main`.
 
+mod asm;
 mod check;
 mod explain;
 mod forms;
@@ -40,6 +41,9 @@ enum Command {
     /// Tell what is wrong with PTX files, and why
     #[command(after_long_help = EXIT_CODES)]
     Check(check::Arguments),
+    /// Print a program fully spelled out: defaults, canonical order, alignments; with its layout
+    #[command(after_long_help = ASM_NOTES)]
+    Asm(asm::Arguments),
     /// Show the instruction reference: forms, operands, what they need
     Forms(forms::Arguments),
     /// Show a rule's page
@@ -48,6 +52,11 @@ enum Command {
 
 const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
 warnings); 2 wrong usage, or a file that could not be read (the others are checked all the same).";
+
+const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
+again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
+Line numbers of the listing are those of the input.\n\n\
+Exit codes: 0 assembled; 1 the file has errors; 2 wrong usage, or a file that could not be read or written.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
@@ -107,6 +116,7 @@ pub fn main() -> ExitCode {
     let color = Color(cli.color);
     let result = match cli.command {
         Command::Check(arguments) => check::run(arguments, color),
+        Command::Asm(arguments) => asm::run(&arguments, color),
         Command::Forms(arguments) => forms::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
     };
@@ -125,6 +135,17 @@ impl Color {
             ColorChoice::Auto => anstream::AutoStream::choice(&std::io::stdout()),
         };
         choice != anstream::ColorChoice::Never
+    }
+
+    /// The same for standard error.
+    fn on_stderr(self) -> bool {
+        match self.0 {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => {
+                anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never
+            }
+        }
     }
 }
 

@@ -2,9 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::table::{
-    Form, GateId, Mod, OPAQUE, OPS, Op, REPEATABLE, Row, Slot, TargetSet, Version,
-};
+use super::table::{Form, GateId, Mod, OPAQUE, OPS, Op, REPEATABLE, Row, Slot, TargetSet, Version};
 
 /// What an opcode's spelling means.
 #[derive(Debug)]
@@ -103,10 +101,7 @@ impl Needs {
     #[must_use]
     pub fn and(self, gate: GateId) -> Needs {
         let gate = gate.gate();
-        Needs {
-            version: self.version.max(gate.version),
-            targets: self.targets.and(gate.targets),
-        }
+        Needs { version: self.version.max(gate.version), targets: self.targets.and(gate.targets) }
     }
 }
 
@@ -291,7 +286,7 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
 }
 
 /// Damerau–Levenshtein distance (adjacent swaps count one), case differences counting half a step less.
-fn edit_distance(a: &str, b: &str) -> usize {
+pub fn edit_distance(a: &str, b: &str) -> usize {
     if a.eq_ignore_ascii_case(b) {
         return usize::from(a != b);
     }

@@ -2,8 +2,8 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Operand, Shape, SpaceSpec, TypeSpec,
-    Value, ValueRange, space_of,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, TypeSpec, Value,
+    ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
 
@@ -27,8 +27,8 @@ pub enum Actual {
     },
     /// An integer constant.
     Int,
-    /// A floating-point constant.
-    Float,
+    /// A floating-point constant, and its width in bits.
+    Float(u32),
     /// A variable's name, perhaps with an offset: its address.
     Variable(Space),
     /// An element of an array: `s[2]`.
@@ -41,6 +41,8 @@ pub enum Actual {
     Sink,
     /// `!p`, with the type of the register.
     Not(Type),
+    /// `-r`
+    Negated,
     /// `{…}`: first part and number of parts.
     Vector(u16, u16),
     /// `a|b`: the parts.
@@ -144,6 +146,13 @@ impl Fit<'_> {
         if given == Actual::Unknown {
             return Ok(());
         }
+        // `d|_` is the same as `d` for ptxas, whatever the instruction.
+        if let (Shape::Value(_), Actual::Pair(first, second)) = (&spec.shape, given)
+            && spec.access == Access::Write
+            && self.actual[second as usize] == Actual::Sink
+        {
+            return self.operand(spec, self.actual[first as usize]);
+        }
         match (&spec.shape, given) {
             (Shape::Any | Shape::Rest, _) => Ok(()),
             (Shape::Value(value), _) => self.value(value, spec.access, given).map_err(whole),
@@ -156,13 +165,14 @@ impl Fit<'_> {
                 self.vector(value, *length, spec.access, first, count)
             }
             // A vector register stands for its elements.
-            (Shape::Vector(value, length), Actual::Register { ty, vector } | Actual::Special { ty, vector })
-                if vector > 1 =>
-            {
+            (
+                Shape::Vector(value, length),
+                Actual::Register { ty, vector } | Actual::Special { ty, vector },
+            ) if vector > 1 => {
                 if self.length(*length) != u32::from(vector) {
                     return Err(whole(Reason::Length(self.length(*length))));
                 }
-                self.value(value, spec.access, Actual::Register { ty, vector: 1 }).map_err(whole)
+                self.element(value, spec.access, Actual::Register { ty, vector: 1 }).map_err(whole)
             }
             (Shape::Vector(_, length), _) => Err(whole(Reason::Length(self.length(*length)))),
             (Shape::Pair(a, b, _), Actual::Pair(first, second)) => {
@@ -206,9 +216,24 @@ impl Fit<'_> {
         }
         for n in 0..count {
             let given = self.actual[(first + n) as usize];
-            self.value(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
+            self.element(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
         }
         Ok(())
+    }
+
+    /// Like a value; but ptxas takes an integer register for a floating-point element of its size.
+    fn element(&mut self, value: &Value, access: Access, given: Actual) -> Result<(), Reason> {
+        let ty = self.ty(value.ty);
+        match given {
+            Actual::Register { ty: register, vector: 1 }
+                if ty.class() == TypeClass::Float
+                    && register.class() == TypeClass::Integer
+                    && register.bits() == ty.bits() =>
+            {
+                Ok(())
+            }
+            _ => self.value(value, access, given),
+        }
     }
 
     fn value(&mut self, value: &Value, access: Access, given: Actual) -> Result<(), Reason> {
@@ -226,6 +251,8 @@ impl Fit<'_> {
                 Err(Reason::NeedsConstant)
             }
             Actual::Special { .. } if !value.special => Err(Reason::Special),
+            // Before PTX 2.0 `%tid` and its like had 16 bits; code of that time still assembles.
+            Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
             Actual::Register { ty: register, vector: 1 } | Actual::Special { ty: register, vector: 1 } => {
                 register_fits(ty, register, value.wider).then_some(()).ok_or(Reason::Type(ty))
             }
@@ -233,19 +260,23 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float if access != Access::Read || value.constants == Constants::Never => {
+            Actual::Int | Actual::Float(_)
+                if access != Access::Read || value.constants == Constants::Never =>
+            {
                 Err(Reason::NeedsRegister)
             }
             Actual::Int => match ty.class() {
                 TypeClass::Float | TypeClass::Opaque => Err(Reason::Type(ty)),
                 _ => Ok(()),
             },
-            Actual::Float => match ty.class() {
+            Actual::Float(bits) => match ty.class() {
                 TypeClass::Float => Ok(()),
-                TypeClass::Bits if ty.bits() >= 32 => Ok(()),
+                TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => Ok(()),
+            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => {
+                Ok(())
+            }
             _ => Err(Reason::Type(ty)),
         }
     }
@@ -264,7 +295,10 @@ impl Fit<'_> {
                 Some(space) if space == actual => Ok(()),
                 Some(space) => Err(Reason::Space(Some(space))),
                 // A barrier is in shared memory whatever the instruction spells.
+                None if spec.space == SpaceSpec::Any => Ok(()),
                 None if spec.mbar && actual != Space::Shared => Err(Reason::Space(Some(Space::Shared))),
+                // Variables of these spaces have no generic address before `cvta`.
+                None if matches!(actual, Space::Const | Space::Param) => Err(Reason::Space(None)),
                 None => Ok(()),
             },
         }
@@ -320,9 +354,9 @@ pub fn resolve_length(found: &RowMatch, length: Length) -> u32 {
 /// The state space that `spec` stands for; `None`: generic.
 pub fn resolve_space(found: &RowMatch, spec: SpaceSpec) -> Option<Space> {
     match spec {
-        SpaceSpec::Generic => None,
-        SpaceSpec::Fixed(modifier) => space_of(modifier),
-        SpaceSpec::Slot(slot) => found.meaning(slot as usize).and_then(space_of),
+        SpaceSpec::Generic | SpaceSpec::Any => None,
+        SpaceSpec::Fixed(modifier) => modifier.space(),
+        SpaceSpec::Slot(slot) => found.meaning(slot as usize).and_then(Mod::space),
     }
 }
 

@@ -220,6 +220,11 @@ impl Mod {
         MODS[self as usize].2
     }
 
+    /// The state space that the modifier spells, window qualifiers dropped.
+    pub fn space(self) -> Option<Space> {
+        MODS[self as usize].3
+    }
+
     /// The number in the modifier: 2 for `.v2` and `.2d`.
     pub fn number(self) -> Option<u32> {
         let text = self.text().trim_start_matches(|c: char| !c.is_ascii_digit());
@@ -374,6 +379,8 @@ pub struct AddressSpec {
 pub enum SpaceSpec {
     /// Generic.
     Generic,
+    /// Generic, and ptxas takes variables of every space.
+    Any,
     /// This one.
     Fixed(Mod),
     /// The one in that slot of the row; generic when it is left out.
@@ -393,10 +400,4 @@ pub enum Extent {
     Type(u8),
     /// The size of the type in the first slot times the number in the second.
     Vector(u8, u8),
-}
-
-/// The state space that a modifier spells, window qualifiers dropped.
-pub fn space_of(modifier: Mod) -> Option<Space> {
-    let text = modifier.text();
-    Space::from_text(text.split("::").next().unwrap_or(text))
 }

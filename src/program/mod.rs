@@ -1,9 +1,12 @@
 //! A module with its names resolved, its operands typed and its instructions matched against the
 //! table. This layer holds facts and problems, no prose: [`crate::check`] explains them.
 
+pub mod flow;
 pub mod header;
+pub mod meaning;
 mod resolve;
 mod scope;
+pub mod value;
 pub mod variable;
 
 use std::ops::Range;
@@ -136,6 +139,8 @@ pub enum Value {
     Component(RegisterId, Component),
     /// `!p`
     Not(RegisterId),
+    /// `-r` (video instructions)
+    Negated(RegisterId),
     /// A special register, by its index in the table.
     Special(u16, Option<Component>),
     /// A constant.

@@ -6,15 +6,15 @@ use smallvec::SmallVec;
 use super::scope::{Binding, Group, Scopes};
 use super::variable::{Variable, constant};
 use super::{
-    Base, Fit, Header, Inst, Label, LabelId, Options, Problem, ProblemKind, Program, Register,
-    RegisterId, Routine, Value, VariableId,
+    Base, Fit, Header, Inst, Label, LabelId, Options, Problem, ProblemKind, Program, Register, RegisterId,
+    Routine, Value, VariableId,
 };
 use crate::isa::operand::{self, Actual};
 use crate::isa::table::{SPECIALS, Shape, Special};
 use crate::isa::{self, Opcode};
 use crate::source::Span;
 use crate::syntax::ast::{
-    Address, Body, Declarator, Function, Initializer, Instruction, Item, Module, Name, Operand,
+    Address, Body, ConstValue, Declarator, Function, Initializer, Instruction, Item, Module, Name, Operand,
     OperandKind, StatementKind, Variable as Declaration,
 };
 use crate::syntax::names::Symbol;
@@ -150,8 +150,7 @@ impl<'a> Resolver<'a> {
             values: Vec::new(),
         };
         let labels = Labels { parents: vec![0], ..Labels::default() };
-        let mut current =
-            Current { function, item, routine: empty, labels, scope: 0, declared: None };
+        let mut current = Current { function, item, routine: empty, labels, scope: 0, declared: None };
         for parameter in function.returns.iter().chain(&function.parameters) {
             self.declare(parameter, Some(&mut current), Some(item));
         }
@@ -285,7 +284,10 @@ impl<'a> Resolver<'a> {
             };
             self.check_initializer(declaration, declarator);
             let redeclares_extern = declaration.linkage.is_some()
-                && matches!((binding, self.scopes.get(name.symbol)), (Binding::Variable(_), Some(Binding::Variable(_))));
+                && matches!(
+                    (binding, self.scopes.get(name.symbol)),
+                    (Binding::Variable(_), Some(Binding::Variable(_)))
+                );
             if let Some(first) = self.scopes.bind(name.symbol, binding, name.span)
                 && !redeclares_extern
             {
@@ -340,17 +342,15 @@ impl<'a> Resolver<'a> {
     }
 
     fn instruction(&mut self, current: &mut Current<'a>, instruction: &Instruction, statement: u32) {
-        let guard = instruction.guard.and_then(|guard| {
-            match self.name(current, guard.name, false) {
-                Value::Register(id) => {
-                    let ty = current.routine.register(id).ty;
-                    if ty != Type::Pred {
-                        self.problem(guard.name, ProblemKind::GuardType(ty));
-                    }
-                    Some((id, guard.negated))
+        let guard = instruction.guard.and_then(|guard| match self.name(current, guard.name, false) {
+            Value::Register(id) => {
+                let ty = current.routine.register(id).ty;
+                if ty != Type::Pred {
+                    self.problem(guard.name, ProblemKind::GuardType(ty));
                 }
-                _ => None,
+                Some((id, guard.negated))
             }
+            _ => None,
         });
         let operands = self.module.operands(instruction);
         let label_first = self.label_first[instruction.opcode.0 as usize];
@@ -433,13 +433,14 @@ impl<'a> Resolver<'a> {
                 Value::Register(id) => Value::Not(id),
                 _ => Value::Unknown,
             },
-            OperandKind::Negated(inner) => self.operand(current, inner, false),
+            OperandKind::Negated(inner) => match self.operand(current, inner, false) {
+                Value::Register(id) | Value::Component(id, _) => Value::Negated(id),
+                _ => Value::Unknown,
+            },
             OperandKind::Sink => Value::Sink,
             OperandKind::Const(value) => Value::Const(*value),
             OperandKind::NameOffset { name, offset } => match self.name(current, *name, false) {
-                Value::Variable(id, _) => {
-                    Value::Variable(id, offset.value.int().unwrap_or(0) as i64)
-                }
+                Value::Variable(id, _) => Value::Variable(id, offset.value.int().unwrap_or(0) as i64),
                 _ => Value::Unknown,
             },
             OperandKind::Element { name, index } => {
@@ -458,9 +459,7 @@ impl<'a> Resolver<'a> {
                 let first = self.parts(current, parts);
                 Value::Group(first, parts.len() as u16)
             }
-            OperandKind::Address(address) => {
-                Value::Address(self.base(current, address), address.offset)
-            }
+            OperandKind::Address(address) => Value::Address(self.base(current, address), address.offset),
             OperandKind::Compound(compound) => {
                 let base = self.base(current, &compound.address);
                 let first = self.parts(current, &compound.parts);
@@ -629,8 +628,10 @@ fn actual(value: Value, routine: &Routine, variables: &[Variable], first: u32) -
             let vector = if component.is_some() { 1 } else { special.vector };
             Actual::Special { ty: special.ty, vector }
         }
-        Value::Const(value) if value.int().is_some() => Actual::Int,
-        Value::Const(_) => Actual::Float,
+        Value::Negated(_) => Actual::Negated,
+        Value::Const(ConstValue::Int { .. }) => Actual::Int,
+        Value::Const(ConstValue::F32(_)) => Actual::Float(32),
+        Value::Const(ConstValue::F64(_)) => Actual::Float(64),
         // `.reg` parameters of functions and register groups are registers; the rest is memory.
         Value::Variable(id, _) => Actual::Variable(space(id)),
         Value::Element(id) => Actual::Element(space(id)),

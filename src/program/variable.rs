@@ -43,9 +43,9 @@ impl Variable {
         let element = declaration.ty.bytes() * u32::from(declaration.vector.max(1));
         let align = declaration.align.and_then(constant).filter(|n| n.is_power_of_two());
         let dimensions = declarator.dimensions.iter();
-        let count = dimensions.map(|d| d.and_then(constant)).try_fold(1u64, |product, dimension| {
-            product.checked_mul(u64::from(dimension?))
-        });
+        let count = dimensions
+            .map(|d| d.and_then(constant))
+            .try_fold(1u64, |product, dimension| product.checked_mul(u64::from(dimension?)));
         Variable {
             symbol: declarator.name.symbol,
             span: declarator.name.span,

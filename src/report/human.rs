@@ -50,13 +50,13 @@ impl<'a> Renderer<'a> {
             .with_config(config)
             .with_code(diagnostic.rule.name)
             .with_message(&diagnostic.message);
-        let mut label = Label::new(at(diagnostic.span)).with_order(-1);
-        if !diagnostic.label.is_empty() {
-            label = label.with_message(&diagnostic.label);
-        }
-        report = report.with_label(label);
-        for further in &diagnostic.labels {
-            report = report.with_label(Label::new(at(further.span)).with_message(&further.message));
+        // In the order of the file: out of order, each label would be drawn as an excerpt of its own.
+        let mut marks = vec![(diagnostic.span, diagnostic.label.as_str())];
+        marks.extend(diagnostic.labels.iter().map(|label| (label.span, label.message.as_str())));
+        marks.sort_by_key(|(span, _)| span.start);
+        for (span, message) in marks {
+            let label = Label::new(at(span));
+            report = report.with_label(if message.is_empty() { label } else { label.with_message(message) });
         }
         for note in &diagnostic.notes {
             report.add_note(note);
@@ -90,7 +90,13 @@ impl<'a> Renderer<'a> {
             Severity::Note => "Advice",
         };
         writeln!(out, "[{}] {kind}: {}", diagnostic.rule.name, diagnostic.message)?;
-        writeln!(out, "   at {}: `{}` {}", place(diagnostic.span), excerpt(diagnostic.span), diagnostic.label)?;
+        writeln!(
+            out,
+            "   at {}: `{}` {}",
+            place(diagnostic.span),
+            excerpt(diagnostic.span),
+            diagnostic.label
+        )?;
         for label in &diagnostic.labels {
             writeln!(out, "   at {}: {}", place(label.span), label.message)?;
         }

@@ -88,9 +88,7 @@ pub(super) fn name_in_expression(input: Tokens<'_>) -> Err<Unparsed> {
 #[cold]
 pub(super) fn too_deep(input: Tokens<'_>, what: &str) -> Err<Unparsed> {
     let message = format!("this {what} is nested more than {} deep", super::expr::MAX_NESTING);
-    input.report(
-        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).help("write it flatter"),
-    );
+    input.report(Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message).help("write it flatter"));
     GAVE_UP
 }
 
@@ -112,8 +110,7 @@ pub(super) fn float_operator(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
     let message =
         format!("`{}` uses an integer operator on a floating-point constant", shorten(input.slice(span)));
     input.report(
-        Diagnostic::new(&SYNTAX_ERROR, span, message)
-            .help("doubles know `+ - * /`, comparisons and `?:`"),
+        Diagnostic::new(&SYNTAX_ERROR, span, message).help("doubles know `+ - * /`, comparisons and `?:`"),
     );
     GAVE_UP
 }
@@ -121,9 +118,10 @@ pub(super) fn float_operator(input: Tokens<'_>, span: Span) -> Err<Unparsed> {
 /// Reports that `span` should be deleted.
 #[cold]
 pub(super) fn superfluous(input: Tokens<'_>, span: Span, message: String, title: &str) {
-    input.report(
-        Diagnostic::new(&SYNTAX_ERROR, span, message)
-            .label("not allowed here")
-            .fix(Applicability::Safe, title, span, ""),
-    );
+    input.report(Diagnostic::new(&SYNTAX_ERROR, span, message).label("not allowed here").fix(
+        Applicability::Safe,
+        title,
+        span,
+        "",
+    ));
 }

@@ -186,8 +186,7 @@ fn word<'a>(input: Tokens<'a>, words: &mut Words) -> Result<Tokens<'a>, Err<Unpa
             _ if words.ty.is_none() => {
                 let message = format!("`{text}` is no word of a declaration");
                 input.report(
-                    Diagnostic::new(&SYNTAX_ERROR, span, message)
-                        .label("expected a type such as `.b32`"),
+                    Diagnostic::new(&SYNTAX_ERROR, span, message).label("expected a type such as `.b32`"),
                 );
                 words.ty = Some((Type::B32, span));
             }
@@ -301,8 +300,8 @@ fn declarator(input: Tokens<'_>) -> PResult<'_, Declarator> {
     let rest = input.advance();
     let (rest, count) = match rest.kind() {
         Kind::Lt => {
-            let (rest, count) = expr::count(rest)
-                .map_err(|_| complain::unexpected(rest.advance(), "a count and `>`"))?;
+            let (rest, count) =
+                expr::count(rest).map_err(|_| complain::unexpected(rest.advance(), "a count and `>`"))?;
             (rest, Some(count))
         }
         _ => (rest, None),
@@ -351,9 +350,8 @@ fn dimension(input: Tokens<'_>) -> PResult<'_, Option<Const>> {
 #[cold]
 fn computed_size(input: Tokens<'_>, size: Const) {
     let text = input.slice(size.span);
-    let diagnostic =
-        Diagnostic::new(&SYNTAX_ERROR, size.span, format!("`{text}` is no single number"))
-            .note("the assembler takes one number or `WARP_SZ` as the size of an array, no expression");
+    let diagnostic = Diagnostic::new(&SYNTAX_ERROR, size.span, format!("`{text}` is no single number"))
+        .note("the assembler takes one number or `WARP_SZ` as the size of an array, no expression");
     input.report(match size.value.int() {
         Some(value) if value > 0 => {
             diagnostic.fix(Applicability::Safe, format!("write `{value}`"), size.span, value.to_string())
@@ -419,8 +417,7 @@ fn symbol_address(input: Tokens<'_>) -> PResult<'_, Initializer> {
 fn generic(input: Tokens<'_>) -> PResult<'_, Name> {
     let open = input.advance();
     let inner = open.advance();
-    let (rest, symbol) =
-        name(inner).map_err(|_| complain::unexpected(inner, "a variable's name"))?;
+    let (rest, symbol) = name(inner).map_err(|_| complain::unexpected(inner, "a variable's name"))?;
     match rest.kind() {
         Kind::RParen => Ok((rest.advance(), symbol)),
         _ => Err(complain::unclosed(rest, open.peek().span(), ")")),

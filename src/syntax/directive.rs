@@ -27,8 +27,15 @@ fn shape(word: &str) -> (First, usize) {
         ".file" => (First::Number, 2),
         ".pragma" | ".language" => (First::String, 1),
         ".alias" => (First::Name, 2),
-        ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm"
-        | ".reqnctapercluster" | ".maxclusterrank" | ".minperctamemory" | ".abi_preserve"
+        ".maxnreg"
+        | ".maxntid"
+        | ".reqntid"
+        | ".minnctapersm"
+        | ".maxnctapersm"
+        | ".reqnctapercluster"
+        | ".maxclusterrank"
+        | ".minperctamemory"
+        | ".abi_preserve"
         | ".abi_preserve_control" => (First::Number, 1),
         _ => (First::Nothing, 0),
     }
@@ -76,8 +83,8 @@ fn arguments(input: Tokens<'_>, begins_with_name: bool) -> PResult<'_, Vec<Direc
     loop {
         let (behind, argument) = match rest.kind() {
             Kind::Int | Kind::Float | Kind::Minus | Kind::BadNumber | Kind::F32 | Kind::F64 => {
-                let (behind, constant) = signed_number(rest)
-                    .map_err(|_| complain::unexpected(rest.advance(), "a number"))?;
+                let (behind, constant) =
+                    signed_number(rest).map_err(|_| complain::unexpected(rest.advance(), "a number"))?;
                 (behind, DirectiveArgument::Const(constant))
             }
             Kind::String => (rest.advance(), DirectiveArgument::String(rest.peek().span())),

@@ -219,9 +219,7 @@ fn unary(
             let unsigned = unsigned && bits != 1 << 63;
             ConstValue::Int { bits: bits.wrapping_neg(), unsigned }
         }
-        (Kind::Tilde, ConstValue::Int { bits, .. }) => {
-            ConstValue::Int { bits: !bits, unsigned: true }
-        }
+        (Kind::Tilde, ConstValue::Int { bits, .. }) => ConstValue::Int { bits: !bits, unsigned: true },
         (Kind::Bang, ConstValue::Int { bits, .. }) => signed((bits == 0).into()),
         (_, ConstValue::F64(_)) => return Err(complain::float_operator(input, span)),
         (_, value) => value,
@@ -236,19 +234,16 @@ fn binary(
     right: ConstValue,
 ) -> Result<ConstValue, Err<Unparsed>> {
     match (left, right) {
-        (
-            ConstValue::Int { bits: a, unsigned: left },
-            ConstValue::Int { bits: b, unsigned: right },
-        ) => integer(operator, (a, left), (b, right)).ok_or_else(|| {
-            at.report(
-                Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` divides by zero", at.slice(span)))
-                    .label("has no value"),
-            );
-            GAVE_UP
-        }),
-        (ConstValue::F32(_), _) | (_, ConstValue::F32(_)) => {
-            Err(complain::exact_float(at, span))
+        (ConstValue::Int { bits: a, unsigned: left }, ConstValue::Int { bits: b, unsigned: right }) => {
+            integer(operator, (a, left), (b, right)).ok_or_else(|| {
+                at.report(
+                    Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` divides by zero", at.slice(span)))
+                        .label("has no value"),
+                );
+                GAVE_UP
+            })
         }
+        (ConstValue::F32(_), _) | (_, ConstValue::F32(_)) => Err(complain::exact_float(at, span)),
         _ => double(operator, to_double(left), to_double(right))
             .ok_or_else(|| complain::float_operator(at, span)),
     }

@@ -5,9 +5,7 @@ use nom::branch::alt;
 use nom::multi::separated_list1;
 use nom::sequence::pair;
 
-use super::ast::{
-    AddressSize, Directive, Function, Item, Name, Section, TargetDirective, VersionDirective,
-};
+use super::ast::{AddressSize, Directive, Function, Item, Name, Section, TargetDirective, VersionDirective};
 use super::complain;
 use super::declaration;
 use super::directive;
@@ -47,13 +45,11 @@ impl Parser<'_> {
             ".section" | ".nv_intermediate_source_section" => self.section().map(Item::Section),
             ".entry" | ".func" => return self.function_item(None),
             _ if self.is_function() => return self.function_item(self.linkage()),
-            _ if declaration::begins(text) => {
-                self.run(declaration::variable).map(|mut variable| {
-                    self.semicolon(start);
-                    variable.span = self.since(start);
-                    Item::Variable(Box::new(variable))
-                })
-            }
+            _ if declaration::begins(text) => self.run(declaration::variable).map(|mut variable| {
+                self.semicolon(start);
+                variable.span = self.since(start);
+                Item::Variable(Box::new(variable))
+            }),
             ".file" | ".pragma" | ".alias" => {
                 self.run(directive::directive).map(|directive| self.directive_item(directive, text))
             }
@@ -91,11 +87,15 @@ impl Parser<'_> {
     /// Skips a broken item: through its `;`, or up to the line where the next one begins.
     fn skip_item(&mut self) -> Span {
         let start = self.bump().start;
+        let mut braces = 0u32;
         loop {
             match self.kind() {
-                Kind::Eof | Kind::RBrace => break,
+                Kind::Eof => break,
                 Kind::Word if self.on_new_line(0) && self.item_begins() => break,
-                Kind::Semi => {
+                Kind::LBrace => braces += 1,
+                Kind::RBrace if braces == 0 => break,
+                Kind::RBrace => braces -= 1,
+                Kind::Semi if braces == 0 => {
                     self.bump();
                     break;
                 }
@@ -110,8 +110,20 @@ impl Parser<'_> {
     fn item_begins(&self) -> bool {
         matches!(
             self.text(),
-            ".version" | ".target" | ".address_size" | ".entry" | ".func" | ".visible" | ".extern"
-                | ".weak" | ".common" | ".global" | ".const" | ".section" | ".file" | ".alias"
+            ".version"
+                | ".target"
+                | ".address_size"
+                | ".entry"
+                | ".func"
+                | ".visible"
+                | ".extern"
+                | ".weak"
+                | ".common"
+                | ".global"
+                | ".const"
+                | ".section"
+                | ".file"
+                | ".alias"
         )
     }
 
@@ -233,7 +245,7 @@ impl Parser<'_> {
         }
         loop {
             match self.kind() {
-                Kind::Word if self.body_begins() => return Some(()),
+                Kind::Word if self.header_ended() => return Some(()),
                 Kind::Word => self.header_directive(function)?,
                 Kind::Semi if self.kind_at(1) == Kind::LBrace || self.directive_follows() => {
                     let span = self.peek().span();
@@ -250,10 +262,22 @@ impl Parser<'_> {
     fn directive_follows(&self) -> bool {
         matches!(
             self.text_at(1),
-            ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm"
-                | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank"
-                | ".blocksareclusters" | ".minperctamemory"
+            ".maxnreg"
+                | ".maxntid"
+                | ".reqntid"
+                | ".minnctapersm"
+                | ".maxnctapersm"
+                | ".reqnctapercluster"
+                | ".explicitcluster"
+                | ".maxclusterrank"
+                | ".blocksareclusters"
+                | ".minperctamemory"
         )
+    }
+
+    /// Whether the word here belongs to no header, so that a `{` or `;` is missing.
+    fn header_ended(&self) -> bool {
+        self.item_begins() || self.body_begins() || declaration::begins(self.text())
     }
 
     /// Whether the word here belongs into a body, so that its `{` is missing.
@@ -284,7 +308,9 @@ impl Parser<'_> {
     /// Skips a broken header up to its body or end.
     fn skip_header(&mut self) {
         while !matches!(self.kind(), Kind::Eof | Kind::LBrace | Kind::RBrace | Kind::Semi)
-            && !(self.kind() == Kind::Word && self.on_new_line(0) && (self.item_begins() || self.body_begins()))
+            && !(self.kind() == Kind::Word
+                && self.on_new_line(0)
+                && (self.item_begins() || self.body_begins()))
         {
             self.bump();
         }
@@ -359,7 +385,7 @@ impl Parser<'_> {
                 break;
             }
             if is_plain {
-                self.section_line()?;
+                self.section_line();
             } else {
                 self.bump();
             }
@@ -371,25 +397,26 @@ impl Parser<'_> {
         Some(Section { span: self.since(word.start), name, body })
     }
 
-    /// `label:` or `.b32 item, item`
-    fn section_line(&mut self) -> Option<()> {
-        match self.kind() {
+    /// `label:` or `.b32 item, item`; after an error, everything up to the section's `}`.
+    fn section_line(&mut self) {
+        let good = match self.kind() {
             Kind::Ident if self.kind_at(1) == Kind::Colon => {
                 self.bump();
                 self.bump();
+                true
             }
             Kind::Word if matches!(self.text(), ".b8" | ".b16" | ".b32" | ".b64") => {
                 self.bump();
-                self.run(section_items)?;
+                self.run(section_items).is_some()
             }
             _ => {
                 complain::unexpected(self.input(), "`.b8`, `.b16`, `.b32`, `.b64`, a label or `}`");
-                while !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
-                    self.bump();
-                }
+                false
             }
+        };
+        while !good && !matches!(self.kind(), Kind::RBrace | Kind::Eof) {
+            self.bump();
         }
-        Some(())
     }
 }
 
@@ -423,18 +450,24 @@ fn section_items(input: Tokens<'_>) -> PResult<'_, ()> {
 #[cold]
 fn misplaced(input: Tokens<'_>) -> Diagnostic {
     let text = input.text();
-    let report = Diagnostic::new(
-        &SYNTAX_ERROR,
-        input.peek().span(),
-        format!("`{text}` cannot stand at module level"),
-    );
+    let report =
+        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), format!("`{text}` cannot stand at module level"));
     match text {
         ".loc" | ".loc_intermediate" => report.help("write it inside a function's body"),
-        ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".noreturn"
-        | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" | ".blocksareclusters"
-        | ".minperctamemory" | ".abi_preserve" | ".abi_preserve_control" | ".language" => {
-            report.help("write it between a function's header and its `{`")
-        }
+        ".maxnreg"
+        | ".maxntid"
+        | ".reqntid"
+        | ".minnctapersm"
+        | ".maxnctapersm"
+        | ".noreturn"
+        | ".reqnctapercluster"
+        | ".explicitcluster"
+        | ".maxclusterrank"
+        | ".blocksareclusters"
+        | ".minperctamemory"
+        | ".abi_preserve"
+        | ".abi_preserve_control"
+        | ".language" => report.help("write it between a function's header and its `{`"),
         _ => report.label("expected a directive, a declaration or a function"),
     }
 }
@@ -448,9 +481,9 @@ fn version(input: Tokens<'_>) -> PResult<'_, VersionDirective> {
         return Err(complain::unexpected(rest, "a version such as `8.0`"));
     }
     let version = match number.kind() {
-        Kind::Float => text
-            .split_once('.')
-            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
+        Kind::Float => {
+            text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)))
+        }
         _ => None,
     };
     if version.is_none() && number.kind() != Kind::BadNumber {

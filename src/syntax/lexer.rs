@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::number;
 use super::rules::{BAD_LITERAL, SYNTAX_ERROR};
-use super::token::{Kind, Token};
+use super::token::{Kind, MAX_DIAGNOSTICS, Token};
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::source::Span;
 
@@ -68,10 +68,8 @@ const fn class_of(byte: u8) -> Class {
         b'/' => Class::Slash,
         b'"' => Class::Quote,
         b'#' => Class::Hash,
-        b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b';' | b':' | b'@' | b'?' | b'!'
-        | b'+' | b'-' | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => {
-            Class::Punctuation
-        }
+        b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b';' | b':' | b'@' | b'?' | b'!' | b'+' | b'-'
+        | b'*' | b'&' | b'|' | b'^' | b'~' | b'<' | b'>' | b'=' => Class::Punctuation,
         _ => Class::None,
     }
 }
@@ -197,8 +195,8 @@ impl Lexer<'_> {
             end = self.name_end(end + 3);
         }
         // The modifiers of an opcode are interned with it as a whole, by the parser.
-        let glued = self.opcode_goes_on
-            && self.out.tokens.last().is_some_and(|last| last.end as usize == start);
+        let glued =
+            self.opcode_goes_on && self.out.tokens.last().is_some_and(|last| last.end as usize == start);
         if glued {
             self.out.tokens.push(Token::new(Kind::Word, start, end));
         } else {
@@ -274,31 +272,30 @@ impl Lexer<'_> {
 
     /// A string: everything up to the next quote, on one line, without escapes.
     fn string(&mut self) {
-        let rest = &self.bytes[self.at..];
-        let line = &rest[..line_length(rest)];
-        let mut length = 1;
-        while length < line.len() && line[length] != b'"' {
-            if line[length..].starts_with(b"\\\"") {
-                let at = (self.at + length) as u32;
-                let span = Span::new(at, at + 2);
-                self.out.diagnostics.push(
-                    Diagnostic::new(&BAD_LITERAL, span, "a string in PTX has no escapes")
-                        .note("the `\\` is an ordinary character and the `\"` ends the string")
-                        .help("write the string without `\"` inside"),
-                );
-                length += 1;
+        let start = self.at;
+        let mut end = start + 1;
+        loop {
+            match self.bytes.get(end) {
+                Some(b'"') => return self.push(Kind::String, start, end + 1),
+                Some(b'\\') if self.bytes.get(end + 1) == Some(&b'"') => {
+                    let span = Span::new(end as u32, end as u32 + 2);
+                    self.report(
+                        Diagnostic::new(&BAD_LITERAL, span, "a string in PTX has no escapes")
+                            .note("the `\\` is an ordinary character and the `\"` ends the string")
+                            .help("write the string without `\"` inside"),
+                    );
+                    end += 2;
+                }
+                Some(b'\n' | b'\r') | None => break,
+                Some(_) => end += 1,
             }
-            length += 1;
         }
-        if length < line.len() {
-            return self.push(Kind::String, self.at, self.at + length + 1);
-        }
-        let span = self.span(line.len());
+        let span = Span::new(start as u32, end as u32);
         self.report(
             Diagnostic::new(&BAD_LITERAL, span, "this string has no closing `\"`")
                 .help("close it with `\"` on the same line"),
         );
-        self.push(Kind::String, self.at, self.at + line.len());
+        self.push(Kind::String, start, end);
     }
 
     /// `# 1 "file"` and `#line 1 "file"` are kept aside; anything else with `#` is refused.
@@ -319,7 +316,17 @@ impl Lexer<'_> {
         let span = self.span(1);
         let is_preprocessor = matches!(
             word,
-            "define" | "include" | "if" | "ifdef" | "ifndef" | "elif" | "else" | "endif" | "undef" | "pragma" | "error"
+            "define"
+                | "include"
+                | "if"
+                | "ifdef"
+                | "ifndef"
+                | "elif"
+                | "else"
+                | "endif"
+                | "undef"
+                | "pragma"
+                | "error"
         );
         let report = if line_start && is_preprocessor {
             Diagnostic::new(&SYNTAX_ERROR, span, format!("`#{word}` is not PTX"))
@@ -341,8 +348,8 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         let number = number::scan(rest);
         let next = rest.get(number.length).copied().unwrap_or(0);
-        let good = !continues_name(next)
-            && (number.kind != Kind::Int || !number::bad_octal(&rest[..number.length]));
+        let good =
+            !continues_name(next) && (number.kind != Kind::Int || !number::bad_octal(&rest[..number.length]));
         if good {
             return self.push(number.kind, self.at, self.at + number.length);
         }
@@ -359,7 +366,9 @@ impl Lexer<'_> {
 
     #[cold]
     fn report(&mut self, diagnostic: Diagnostic) {
-        self.out.diagnostics.push(diagnostic);
+        if self.out.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.out.diagnostics.push(diagnostic);
+        }
     }
 
     fn byte_order_mark(&mut self) {
@@ -387,7 +396,11 @@ impl Lexer<'_> {
             0x0b | 0x0c => Diagnostic::new(
                 &SYNTAX_ERROR,
                 span,
-                if byte == 0x0b { "a vertical tab is no blank in PTX" } else { "a form feed is no blank in PTX" },
+                if byte == 0x0b {
+                    "a vertical tab is no blank in PTX"
+                } else {
+                    "a form feed is no blank in PTX"
+                },
             )
             .fix(Applicability::Safe, "write a space", span, " "),
             0 => Diagnostic::new(&SYNTAX_ERROR, span, "a NUL byte stands inside the file")
@@ -420,14 +433,12 @@ impl Lexer<'_> {
         let rest = &self.bytes[self.at..];
         if let [b'\'', c @ 0x20..=0x7e, b'\'', ..] = rest {
             let span = self.span(3);
-            self.report(
-                Diagnostic::new(&BAD_LITERAL, span, "PTX has no character literals").fix(
-                    Applicability::Safe,
-                    format!("write the number `{c}`"),
-                    span,
-                    c.to_string(),
-                ),
-            );
+            self.report(Diagnostic::new(&BAD_LITERAL, span, "PTX has no character literals").fix(
+                Applicability::Safe,
+                format!("write the number `{c}`"),
+                span,
+                c.to_string(),
+            ));
             return self.push(Kind::BadNumber, self.at, self.at + 3);
         }
         let span = self.span(1);

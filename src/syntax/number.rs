@@ -27,8 +27,12 @@ pub(super) fn scan(bytes: &[u8]) -> Scanned {
         let hex_end = || run(2, u8::is_ascii_hexdigit);
         match bytes.get(1) {
             Some(b'x' | b'X') if hex_end() > 2 => return suffixed(hex_end()),
-            Some(b'f' | b'F') if hex_end() == 10 => return Scanned { kind: Kind::F32, length: 10 },
-            Some(b'd' | b'D') if hex_end() == 18 => return Scanned { kind: Kind::F64, length: 18 },
+            Some(b'f' | b'F') if hex_end() == 10 => {
+                return Scanned { kind: Kind::F32, length: 10 };
+            }
+            Some(b'd' | b'D') if hex_end() == 18 => {
+                return Scanned { kind: Kind::F64, length: 18 };
+            }
             Some(b'b' | b'B') => {
                 let end = run(2, |b| matches!(b, b'0' | b'1'));
                 if end > 2 {

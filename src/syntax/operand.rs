@@ -3,9 +3,7 @@
 use nom::combinator::opt;
 use nom::{Err, Parser};
 
-use super::ast::{
-    Address, Component, CompoundAddress, Const, ConstValue, Name, Operand, OperandKind,
-};
+use super::ast::{Address, Component, CompoundAddress, Const, ConstValue, Name, Operand, OperandKind};
 use super::complain;
 use super::expr;
 use super::rules::SYNTAX_ERROR;
@@ -35,9 +33,7 @@ fn simple(input: Tokens<'_>) -> PResult<'_, Operand> {
     let first = input.peek();
     match first.kind() {
         Kind::Ident => named(input),
-        Kind::Underscore => {
-            Ok((input.advance(), Operand { span: first.span(), kind: OperandKind::Sink }))
-        }
+        Kind::Underscore => Ok((input.advance(), Operand { span: first.span(), kind: OperandKind::Sink })),
         Kind::Bang if input.peek_at(1).kind() == Kind::Ident => {
             let (rest, name) = name(input.advance())?;
             let span = first.span().to(name.span);
@@ -51,7 +47,11 @@ fn simple(input: Tokens<'_>) -> PResult<'_, Operand> {
         }
         kind if expr::begins(kind) => {
             let (rest, constant) = expr::expression(input)?;
-            let kind = OperandKind::Const(constant.value);
+            // The lexer has spoken about a bad number: its value is not known.
+            let kind = match kind {
+                Kind::BadNumber => OperandKind::Error,
+                _ => OperandKind::Const(constant.value),
+            };
             Ok((rest, Operand { span: constant.span, kind }))
         }
         _ => Err(complain::unexpected(input, "an operand")),
@@ -138,9 +138,7 @@ pub(super) fn offset<'a>(input: Tokens<'a>, base: Name) -> PResult<'a, Const> {
     };
     if !matches!(constant.value, ConstValue::Int { .. }) {
         let message = format!("`{}` is no byte offset", input.slice(constant.span));
-        input.report(
-            Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"),
-        );
+        input.report(Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"));
     }
     Ok((rest, constant))
 }
@@ -153,12 +151,7 @@ fn subtracted(input: Tokens<'_>, base: Name, sign: Token, constant: Const) {
         Diagnostic::new(&SYNTAX_ERROR, sign.span(), message)
             .label("`-` is not allowed here")
             .note("a negative offset is the addition of a negative constant")
-            .fix(
-                Applicability::Safe,
-                format!("write `{base}+{text}`"),
-                Span::empty(sign.start),
-                "+",
-            ),
+            .fix(Applicability::Safe, format!("write `{base}+{text}`"), Span::empty(sign.start), "+"),
     );
 }
 
@@ -268,7 +261,9 @@ fn address(input: Tokens<'_>) -> PResult<'_, Operand> {
         Kind::LParen if inner.peek_at(1).kind() == Kind::Ident => return Err(parenthesised(inner)),
         kind if expr::begins(kind) => immediate(inner)?,
         Kind::RBracket => return Ok((inner.advance(), empty_address(inner, open))),
-        _ => return Err(complain::unexpected(inner, "a register, a variable or a number")),
+        _ => {
+            return Err(complain::unexpected(inner, "a register, a variable or a number"));
+        }
     };
     let first_span = Span::new(inner.peek().start, first_end(inner, rest));
     match rest.kind() {
@@ -281,8 +276,7 @@ fn address(input: Tokens<'_>) -> PResult<'_, Operand> {
                 offset_before_parts(rest, first_span);
             }
             let (rest, (tail, parts)) = list(rest, open, Kind::RBracket, part)?;
-            let compound =
-                CompoundAddress { address: first, address_span: first_span, parts: parts.into() };
+            let compound = CompoundAddress { address: first, address_span: first_span, parts: parts.into() };
             let kind = OperandKind::Compound(Box::new(compound));
             Ok((rest, Operand { span: open.to(tail), kind }))
         }
@@ -331,9 +325,7 @@ fn immediate(input: Tokens<'_>) -> PResult<'_, Address> {
     let (rest, constant) = expr::expression(input)?;
     if !matches!(constant.value, ConstValue::Int { .. }) {
         let message = format!("`{}` is no address", input.slice(constant.span));
-        input.report(
-            Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"),
-        );
+        input.report(Diagnostic::new(&SYNTAX_ERROR, constant.span, message).label("expected an integer"));
     }
     let offset_span = Some(constant.span);
     Ok((rest, Address { base: None, offset: bits(constant), offset_span }))
@@ -402,9 +394,7 @@ fn not_an_address(input: Tokens<'_>, open: Span, address: Address) -> Err<Unpars
                 .note("an address has no index")
                 .help(format!("write the offset in bytes, as in `[{base}+8]`"))
         }),
-        Kind::Semi | Kind::Eof | Kind::LBrace | Kind::RBrace => {
-            complain::unclosed(input, open, "]")
-        }
+        Kind::Semi | Kind::Eof | Kind::LBrace | Kind::RBrace => complain::unclosed(input, open, "]"),
         Kind::Star | Kind::Slash | Kind::Percent | Kind::Shl | Kind::Shr => {
             complain::unexpected_with(input, "`]`", |diagnostic| {
                 diagnostic.help(format!(
@@ -412,9 +402,7 @@ fn not_an_address(input: Tokens<'_>, open: Span, address: Address) -> Err<Unpars
                 ))
             })
         }
-        _ => complain::unexpected_with(input, "`]`", |diagnostic| {
-            diagnostic.also(open, "to close this `[`")
-        }),
+        _ => complain::unexpected_with(input, "`]`", |diagnostic| diagnostic.also(open, "to close this `[`")),
     }
 }
 

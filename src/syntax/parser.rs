@@ -91,8 +91,12 @@ impl<'a> Parser<'a> {
     /// Whether the token `ahead` of here is the first of its line.
     pub fn on_new_line(&self, ahead: usize) -> bool {
         let at = self.at + ahead;
-        let Some(token) = self.tokens.get(at) else { return false };
-        let Some(before) = at.checked_sub(1).map(|before| self.tokens[before]) else { return true };
+        let Some(token) = self.tokens.get(at) else {
+            return false;
+        };
+        let Some(before) = at.checked_sub(1).map(|before| self.tokens[before]) else {
+            return true;
+        };
         self.context.slice(Span::new(before.end, token.start)).contains('\n')
     }
 
@@ -179,13 +183,9 @@ impl<'a> Parser<'a> {
         let end = self.end();
         let text = quote(self.context.slice(Span::new(start, end)));
         self.report(
-            Diagnostic::new(
-                &SYNTAX_ERROR,
-                Span::empty(end),
-                format!("expected `;` after `{text}`"),
-            )
-            .label("`;` is missing here")
-            .fix(Applicability::Safe, "insert `;`", Span::empty(end), ";"),
+            Diagnostic::new(&SYNTAX_ERROR, Span::empty(end), format!("expected `;` after `{text}`"))
+                .label("`;` is missing here")
+                .fix(Applicability::Safe, "insert `;`", Span::empty(end), ";"),
         );
     }
 
@@ -210,10 +210,17 @@ impl<'a> Parser<'a> {
 
 /// A statement's text for a message: on one line, and not too long.
 fn quote(text: &str) -> String {
-    let words: Vec<&str> = text.get(..400).unwrap_or(text).split_whitespace().take(40).collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().take(61));
+        if let Some((end, _)) = line.char_indices().nth(60) {
+            line.truncate(end);
+            line.push('…');
+            break;
+        }
     }
+    line
 }

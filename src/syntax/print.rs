@@ -42,6 +42,22 @@ pub fn token_texts(text: &str) -> Vec<&str> {
     tokens.iter().filter_map(|token| text.get(token.span().range())).collect()
 }
 
+/// Part of a statement on one line, its tokens spaced as [`print`] spaces them, comments left out.
+pub fn one_line(text: &str) -> String {
+    let mut spacing = Spacing::default();
+    let mut out = String::with_capacity(text.len());
+    for token in lexer::lex(text).tokens {
+        let spelling = text.get(token.span().range()).unwrap_or("");
+        if token.kind() != Kind::Eof {
+            if spacing.before(token.kind(), spelling) {
+                out.push(' ');
+            }
+            out.push_str(spelling);
+        }
+    }
+    out
+}
+
 const INDENT: &str = "    ";
 
 struct Printer<'a> {

@@ -42,7 +42,9 @@ impl<'a> Parser<'a> {
                 Kind::LBrace => self.open(&mut statements),
                 Kind::RBrace => {
                     let close = self.bump().span();
-                    let Some(opened) = statements.open.pop() else { break close };
+                    let Some(opened) = statements.open.pop() else {
+                        break close;
+                    };
                     let index = statements.list.len() as u32;
                     statements.list[opened as usize].kind = StatementKind::Open { close: index };
                     statements.push(close, StatementKind::Close { open: opened });
@@ -127,7 +129,11 @@ impl<'a> Parser<'a> {
             match self.text() {
                 ".callprototype" => {
                     let kind = self.run(|input| prototype(input, name));
-                    return self.finish(statements, start, kind.map(|p| StatementKind::Prototype(Box::new(p))));
+                    return self.finish(
+                        statements,
+                        start,
+                        kind.map(|p| StatementKind::Prototype(Box::new(p))),
+                    );
                 }
                 ".calltargets" | ".branchtargets" => {
                     let kind = self.run(|input| targets(input, name));
@@ -156,7 +162,8 @@ impl<'a> Parser<'a> {
     fn declaration_or_directive(&mut self, statements: &mut Statements) {
         let start = self.peek().start;
         let text = self.text();
-        if declaration::begins(text) {
+        // Compiled code has a `.loc` in every other line.
+        if text != ".loc" && declaration::begins(text) {
             let input = self.input();
             let variable = self.run(declaration::variable);
             if let Some(linkage) = variable.as_ref().and_then(|variable| variable.linkage) {
@@ -164,7 +171,9 @@ impl<'a> Parser<'a> {
             }
             let kind = variable.map(|variable| StatementKind::Variable(Box::new(variable)));
             self.finish(statements, start, kind);
-            if let Some(Statement { span, kind: StatementKind::Variable(variable) }) = statements.list.last_mut() {
+            if let Some(Statement { span, kind: StatementKind::Variable(variable) }) =
+                statements.list.last_mut()
+            {
                 variable.span = *span;
             }
             return;
@@ -184,7 +193,9 @@ impl<'a> Parser<'a> {
 
     fn guarded(&mut self, statements: &mut Statements) {
         let start = self.peek().start;
-        let Some(guard) = self.run(operand::guard) else { return self.broken(statements) };
+        let Some(guard) = self.run(operand::guard) else {
+            return self.broken(statements);
+        };
         match self.kind() {
             Kind::Ident => self.instruction(statements, Some(guard)),
             Kind::LBrace => {
@@ -301,8 +312,7 @@ impl<'a> Parser<'a> {
             Kind::Ident => {
                 self.on_new_line(0)
                     && (self.kind_at(1) == Kind::Colon
-                        || self.kind_at(1) == Kind::Word
-                            && operand::component(self.text_at(1)).is_none())
+                        || self.kind_at(1) == Kind::Word && operand::component(self.text_at(1)).is_none())
             }
             _ => false,
         }
@@ -342,35 +352,43 @@ impl<'a> Parser<'a> {
         let input = self.input();
         let before = self.end();
         complain::unexpected_with(input, "`,` or `;`", |diagnostic| match self.kind() {
-            Kind::Word if opcode.starts_with('%') => diagnostic
-                .note(format!("`{opcode}` is a name and no instruction"))
-                .fix(
+            Kind::Word if opcode.starts_with('%') => {
+                diagnostic.note(format!("`{opcode}` is a name and no instruction")).fix(
                     Applicability::Safe,
                     format!("write `@{opcode}` to guard the instruction"),
                     Span::empty(first.start),
                     "@",
-                ),
-            Kind::Ident if remainder(self.text()) => diagnostic
-                .note(format!("`{}` without a blank reads as a name", self.text()))
-                .fix(
+                )
+            }
+            Kind::Ident if remainder(self.text()) => {
+                diagnostic.note(format!("`{}` without a blank reads as a name", self.text())).fix(
                     Applicability::Safe,
                     format!("write `% {}`", &self.text()[1..]),
                     Span::new(input.peek().start, input.peek().start + 1),
                     " % ",
-                ),
+                )
+            }
             Kind::Word => diagnostic.note(format!(
                 "`{}` is no component of a register; there are `.x .y .z .w` and `.r .g .b .a`",
                 self.text()
             )),
-            Kind::LBracket | Kind::LBrace | Kind::Ident | Kind::Int | Kind::Float | Kind::F32
-            | Kind::F64 | Kind::WarpSize | Kind::Underscore => diagnostic.fix(
+            Kind::LBracket
+            | Kind::LBrace
+            | Kind::Ident
+            | Kind::Int
+            | Kind::Float
+            | Kind::F32
+            | Kind::F64
+            | Kind::WarpSize
+            | Kind::Underscore => diagnostic.fix(
                 Applicability::Unsafe,
                 "insert `,` between the operands",
                 Span::empty(before),
                 ",",
             ),
-            Kind::Colon => diagnostic
-                .help("`::` joins the parts of one modifier, as in `.shared::cta`, without blanks"),
+            Kind::Colon => {
+                diagnostic.help("`::` joins the parts of one modifier, as in `.shared::cta`, without blanks")
+            }
             _ => diagnostic,
         });
     }
@@ -387,9 +405,20 @@ fn unknown_directive(input: Tokens<'_>) -> Diagnostic {
     let span = input.peek().span();
     let belongs_to_header = matches!(
         text,
-        ".maxnreg" | ".maxntid" | ".reqntid" | ".minnctapersm" | ".maxnctapersm" | ".noreturn"
-            | ".reqnctapercluster" | ".explicitcluster" | ".maxclusterrank" | ".blocksareclusters"
-            | ".minperctamemory" | ".abi_preserve" | ".abi_preserve_control" | ".language"
+        ".maxnreg"
+            | ".maxntid"
+            | ".reqntid"
+            | ".minnctapersm"
+            | ".maxnctapersm"
+            | ".noreturn"
+            | ".reqnctapercluster"
+            | ".explicitcluster"
+            | ".maxclusterrank"
+            | ".blocksareclusters"
+            | ".minperctamemory"
+            | ".abi_preserve"
+            | ".abi_preserve_control"
+            | ".language"
     );
     if belongs_to_header {
         return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` cannot stand in a body"))

@@ -1,6 +1,6 @@
 //! Tokens, and the slice of them that the nom parsers take as their input.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::iter::{Copied, Enumerate};
 use std::slice::Iter;
 
@@ -164,19 +164,17 @@ impl Token {
 }
 
 /// More diagnostics than this help nobody, and would cost more memory than the file.
-const MAX_DIAGNOSTICS: u32 = 10_000;
+pub(super) const MAX_DIAGNOSTICS: usize = 10_000;
 
 /// What all parsers of one file share.
 pub(super) struct Context<'a> {
     pub text: &'a str,
     diagnostics: RefCell<Vec<Diagnostic>>,
-    count: Cell<u32>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(text: &'a str, diagnostics: Vec<Diagnostic>) -> Self {
-        let count = Cell::new(diagnostics.len() as u32);
-        Context { text, diagnostics: RefCell::new(diagnostics), count }
+        Context { text, diagnostics: RefCell::new(diagnostics) }
     }
 
     pub fn slice(&self, span: Span) -> &'a str {
@@ -185,9 +183,9 @@ impl<'a> Context<'a> {
 
     #[cold]
     pub fn report(&self, diagnostic: Diagnostic) {
-        if self.count.get() < MAX_DIAGNOSTICS {
-            self.count.set(self.count.get() + 1);
-            self.diagnostics.borrow_mut().push(diagnostic);
+        let mut diagnostics = self.diagnostics.borrow_mut();
+        if diagnostics.len() < MAX_DIAGNOSTICS {
+            diagnostics.push(diagnostic);
         }
     }
 

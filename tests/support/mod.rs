@@ -206,7 +206,8 @@ impl Failures {
             let _ = writeln!(text, "  {entry}");
         }
         if self.entries.len() > shown {
-            let _ = writeln!(text, "  … and {} more (MBAR_SHOW_ALL=1 shows them)", self.entries.len() - shown);
+            let _ =
+                writeln!(text, "  … and {} more (MBAR_SHOW_ALL=1 shows them)", self.entries.len() - shown);
         }
         panic!("{text}");
     }

@@ -1,0 +1,208 @@
+//! The life of barrier objects: initialised, by one thread, once, and not used after their end.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::Arg;
+use crate::program::flow::{At, Flow};
+use crate::program::meaning::Meaning;
+use crate::program::value::{Known, Place};
+use crate::program::{Program, VariableId};
+use crate::types::Space;
+
+/// See the page.
+pub static UNINITIALISED_BARRIER: Rule = Rule {
+    name: "uninitialised-barrier",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a barrier that is used but initialised nowhere in the file",
+    page: include_str!("uninitialised-barrier.md"),
+};
+
+/// See the page.
+pub static INIT_BY_EVERY_THREAD: Rule = Rule {
+    name: "init-by-every-thread",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "mbarrier.init executed by all threads of the CTA",
+    page: include_str!("init-by-every-thread.md"),
+};
+
+/// See the page.
+pub static REPEATED_INIT: Rule = Rule {
+    name: "repeated-init",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a barrier initialised again while it is alive",
+    page: include_str!("repeated-init.md"),
+};
+
+/// See the page.
+pub static USE_AFTER_INVAL: Rule = Rule {
+    name: "use-after-inval",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a barrier used after mbarrier.inval",
+    page: include_str!("use-after-inval.md"),
+};
+
+/// Runs the rules.
+pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
+    uninitialised(program, flows, out);
+    for flow in flows {
+        every_thread(flow, out);
+        lifetimes(flow, out);
+    }
+}
+
+/// Variables that hold barriers which no init of the file can have made.
+fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
+    let mut made: FxHashSet<VariableId> = FxHashSet::default();
+    for flow in flows {
+        for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {
+            match flow.barrier(init) {
+                Some(place) => {
+                    made.insert(place.variable);
+                }
+                // It may be any of them.
+                None => return,
+            }
+        }
+        // What a called or unknown function does with an address that it gets cannot be seen.
+        if flow.has_calls() || flow.meanings.contains(&None) {
+            return;
+        }
+    }
+    let mut reported: FxHashSet<VariableId> = FxHashSet::default();
+    for flow in flows {
+        for at in flow.all(Meaning::uses_barrier) {
+            let Some(place) = flow.barrier(at).filter(|place| !place.remote) else { continue };
+            let variable = &program.variables[place.variable.0 as usize];
+            let judged =
+                variable.space == Space::Shared && !variable.external && !made.contains(&place.variable);
+            if !judged || !reported.insert(place.variable) {
+                continue;
+            }
+            let name = program.module.name(variable.symbol);
+            let message = format!("no `mbarrier.init` of this file initialises `{name}`");
+            out.push(
+                Diagnostic::new(&UNINITIALISED_BARRIER, flow.operand_span(at, Arg::Bar), message)
+                    .label("used here")
+                    .also(variable.span, "declared here")
+                    .help(format!(
+                        "let one thread initialise `{name}` and publish that with a barrier before this use"
+                    )),
+            );
+        }
+    }
+}
+
+/// An init that nothing keeps any thread from.
+fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
+    if !flow.is_kernel() || single_thread(flow) {
+        return;
+    }
+    let left_before = flow.before(|at| u8::from(matches!(flow.meanings[at], Some(Meaning::End) | None)));
+    for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {
+        let block = flow.block_of(init);
+        let unconditional = flow.inst(init).guard.is_none() && flow.post_dominates(block, 0);
+        // A thread may have left before; each thread may have a barrier of its own.
+        let known =
+            matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
+        if !unconditional || !known || left_before[init] != 0 {
+            continue;
+        }
+        let spelled = flow.spelled(init);
+        out.push(
+            Diagnostic::new(&INIT_BY_EVERY_THREAD, flow.opcode_span(init), "every thread of the CTA initialises this barrier")
+                .label("executed by all threads")
+                .note("the second init finds a live object, which is undefined, and races with the first")
+                .help(format!("let one thread do it, with a guard as in `@%p {spelled} …`, and put a CTA barrier before the first use")),
+        );
+    }
+}
+
+/// A CTA of one thread, as far as the file says.
+fn single_thread(flow: &Flow) -> bool {
+    let function = flow.program.function(flow.routine);
+    let module = &flow.program.module;
+    let launched = module.comments.iter().any(|&comment| {
+        let text = module.text(comment);
+        text.contains("mbar: launch") && text.split_whitespace().any(|word| word == "block=1")
+    });
+    let declared = function.directives.iter().any(|directive| {
+        let limit = matches!(module.name(directive.name.symbol), ".reqntid" | ".maxntid");
+        limit
+            && directive.arguments.iter().all(|argument| {
+                matches!(argument, crate::syntax::ast::DirectiveArgument::Const(c) if c.value.int() == Some(1))
+            })
+    });
+    launched || declared
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Life {
+    Alive(At),
+    Ended(At),
+}
+
+/// Follows barriers through each block: a second init of a live one, a use of one that has ended.
+fn lifetimes(flow: &Flow, out: &mut Vec<Diagnostic>) {
+    for block in &flow.blocks {
+        let mut lives: FxHashMap<Place, Life> = FxHashMap::default();
+        for at in block.start..block.end {
+            let Some(meaning) = flow.meanings[at] else {
+                lives.clear();
+                continue;
+            };
+            if meaning == Meaning::Call {
+                lives.clear();
+            }
+            if meaning != Meaning::BarrierInit && !meaning.uses_barrier() {
+                continue;
+            }
+            let Some(place) = flow.barrier(at).filter(|place| !place.remote) else { continue };
+            // A guarded init or inval may not have happened, unless this one has the same guard.
+            let before = lives.get(&place).copied().filter(|life| {
+                let (Life::Alive(then) | Life::Ended(then)) = *life;
+                flow.inst(then).guard.is_none() || flow.inst(then).guard == flow.inst(at).guard
+            });
+            out.extend(judge(flow, at, place, meaning, before));
+            match meaning {
+                Meaning::BarrierInit => {
+                    lives.insert(place, Life::Alive(at));
+                }
+                Meaning::BarrierInval => {
+                    lives.insert(place, Life::Ended(at));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Life>) -> Option<Diagnostic> {
+    let span = flow.opcode_span(at);
+    match (meaning, before?) {
+        (Meaning::BarrierInit, Life::Alive(first)) => {
+            let name = flow.place_name(place);
+            let message = format!("`{name}` is initialised again while it is a live barrier");
+            Some(
+                Diagnostic::new(&REPEATED_INIT, span, message)
+                    .label("second init")
+                    .also(flow.opcode_span(first), "first init")
+                    .help("end it with `mbarrier.inval` first, or remove one of the two"),
+            )
+        }
+        (Meaning::BarrierInit, Life::Ended(_)) | (_, Life::Alive(_)) => None,
+        (_, Life::Ended(end)) => {
+            let message = format!("`{}` is no barrier any more", flow.place_name(place));
+            Some(
+                Diagnostic::new(&USE_AFTER_INVAL, span, message)
+                    .label("used after its end")
+                    .also(flow.opcode_span(end), "ended here")
+                    .help("move the `mbarrier.inval` behind the last use, or initialise the barrier again"),
+            )
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Aligned barriers that only some lanes of a warp reach.
+
+use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::Mod;
+use crate::program::flow::{At, BlockId, Flow};
+use crate::program::meaning::Meaning;
+use crate::program::value::Variation;
+
+/// See the page.
+pub static RULE: Rule = Rule {
+    name: "divergent-barrier",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "an aligned barrier under a branch that splits a warp",
+    page: include_str!("divergent-barrier.md"),
+};
+
+/// Runs the rule.
+pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
+    let mut barriers = flow.all(is_meeting).filter(|&at| is_aligned(flow, at)).peekable();
+    if barriers.peek().is_none() {
+        return;
+    }
+    let splits = splitting_branches(flow);
+    if splits.is_empty() {
+        return;
+    }
+    let met_later = flow.after(|at| u8::from(is_met(flow, at)));
+    for barrier in barriers {
+        let block = flow.block_of(barrier);
+        let controlling = flow.controlling(block);
+        let split = controlling.iter().find(|(branch, _)| splits.contains(branch));
+        let Some(&(branch, towards)) = split else { continue };
+        if others_just_end(flow, &met_later, branch, towards) {
+            continue;
+        }
+        let branch = flow.blocks[branch].end - 1;
+        let spelled = flow.spelled(barrier);
+        let message = format!("`{spelled}` is aligned, but only some lanes of a warp come here");
+        out.push(
+            Diagnostic::new(&RULE, flow.opcode_span(barrier), message)
+                .label("all lanes of the warp must execute this together")
+                .also(flow.opcode_span(branch), "the lanes of a warp part here")
+                .help("move it out of the branch, or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`"),
+        );
+    }
+}
+
+fn is_meeting(meaning: Meaning) -> bool {
+    matches!(
+        meaning,
+        Meaning::CtaBarrier | Meaning::CtaBarrierArrive | Meaning::ClusterArrive | Meaning::ClusterWait
+    )
+}
+
+/// `bar.*` is always aligned; `barrier.*` when it says so.
+fn is_aligned(flow: &Flow, at: At) -> bool {
+    use crate::isa::Form as F;
+    let always = matches!(
+        flow.row(at).map(|row| row.form()),
+        Some(
+            F::BarSync
+                | F::BarCtaSync
+                | F::BarArrive
+                | F::BarCtaArrive
+                | F::BarRedPopc
+                | F::BarRedPred
+                | F::BarCtaRedPopc
+                | F::BarCtaRedPred
+        )
+    );
+    always || flow.has(at, Mod::Aligned)
+}
+
+/// Blocks that end in a branch whose predicate surely differs within a warp.
+fn splitting_branches(flow: &Flow) -> Vec<BlockId> {
+    let ends = |block: &(BlockId, &crate::program::flow::Block)| block.1.successors.len() > 1;
+    flow.blocks
+        .iter()
+        .enumerate()
+        .filter(ends)
+        .filter(|(_, block)| {
+            let at = block.end - 1;
+            flow.inst(at).guard.is_some_and(|(p, _)| flow.variation(at, p) == Variation::Varies)
+        })
+        .map(|(id, _)| id)
+        .collect()
+}
+
+/// Lanes that leave the kernel without meeting anybody do not hold up the others.
+fn others_just_end(flow: &Flow, met_later: &[u8], branch: BlockId, towards: BlockId) -> bool {
+    let others = flow.blocks[branch].successors.iter().filter(|&&s| s != towards);
+    others.copied().all(|successor| {
+        let start = flow.blocks[successor].start;
+        !is_met(flow, start) && met_later[start] == 0
+    })
+}
+
+fn is_met(flow: &Flow, at: At) -> bool {
+    flow.meanings[at].is_none_or(|meaning| is_meeting(meaning) || meaning == Meaning::Call)
+}

@@ -1,0 +1,132 @@
+//! Rules that follow the control flow of one function. All of them speak of what is surely or almost
+//! surely wrong; what depends on schedules is left to `run` and `verify`.
+
+use crate::diagnostic::{Diagnostic, Rule};
+use crate::isa::Arg;
+use crate::program::flow::{At, Flow};
+use crate::program::meaning::Meaning;
+use crate::program::value::Place;
+use crate::program::{Program, Value};
+use crate::source::Span;
+
+mod barrier_use;
+mod copy_groups;
+mod counter_as_parity;
+mod divergent_barrier;
+mod foreign_state;
+mod inverted_wait;
+mod missing_proxy_fence;
+mod remote;
+mod transaction_bytes;
+mod unpublished_init;
+
+/// The rules of this folder.
+pub const RULES: &[&Rule] = &[
+    &barrier_use::UNINITIALISED_BARRIER,
+    &barrier_use::INIT_BY_EVERY_THREAD,
+    &barrier_use::REPEATED_INIT,
+    &barrier_use::USE_AFTER_INVAL,
+    &copy_groups::UNCOMMITTED_COPY,
+    &copy_groups::UNAWAITED_COPY,
+    &copy_groups::WAIT_WITHOUT_GROUP,
+    &counter_as_parity::RULE,
+    &divergent_barrier::RULE,
+    &foreign_state::RULE,
+    &inverted_wait::RULE,
+    &missing_proxy_fence::RULE,
+    &remote::REMOTE_AS_LOCAL,
+    &remote::REMOTE_CTA_SCOPE,
+    &transaction_bytes::RULE,
+    &unpublished_init::RULE,
+];
+
+/// Runs the rules.
+pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
+    barrier_use::check(program, flows, out);
+    for flow in flows {
+        copy_groups::check(flow, out);
+        counter_as_parity::check(flow, out);
+        divergent_barrier::check(flow, out);
+        foreign_state::check(flow, out);
+        inverted_wait::check(flow, out);
+        missing_proxy_fence::check(flow, out);
+        remote::check(flow, out);
+        transaction_bytes::check(flow, out);
+        unpublished_init::check(flow, out);
+    }
+}
+
+/// The flows of the functions in which there is something to follow.
+pub fn flows(program: &Program) -> Vec<Flow<'_>> {
+    program
+        .routines
+        .iter()
+        .map(|routine| Flow::new(program, routine))
+        .filter(|flow| flow.meanings.iter().flatten().any(|meaning| meaning.is_asynchronous()))
+        .collect()
+}
+
+/// Questions that several rules ask.
+impl Flow<'_> {
+    /// The span of the opcode.
+    fn opcode_span(&self, at: At) -> Span {
+        self.program.syntax(self.routine, self.inst(at)).opcode_span
+    }
+
+    /// The opcode as written.
+    fn spelled(&self, at: At) -> &str {
+        self.program.module.text(self.opcode_span(at))
+    }
+
+    /// The span of the operand called `arg`, else of the opcode.
+    fn operand_span(&self, at: At, arg: Arg) -> Span {
+        let index = self.row(at).and_then(|row| crate::program::operand_index(row, arg));
+        index.map_or(self.opcode_span(at), |i| self.program.operand_span(self.routine, self.inst(at), i))
+    }
+
+    /// The text of the operand called `arg`.
+    fn operand_text(&self, at: At, arg: Arg) -> &str {
+        self.program.module.text(self.operand_span(at, arg))
+    }
+
+    /// The barrier that an instruction uses, if its address is known.
+    fn barrier(&self, at: At) -> Option<Place> {
+        self.place(at, self.operand(at, Arg::Bar)?)
+    }
+
+    /// `name` or `name+8`
+    fn place_name(&self, place: Place) -> String {
+        let variable = &self.program.variables[place.variable.0 as usize];
+        let name = self.program.module.name(variable.symbol);
+        match place.offset {
+            0 => name.to_string(),
+            offset => format!("{name}+{offset}"),
+        }
+    }
+
+    /// Whether the function is a kernel, so that nothing before or after it is part of the same thread.
+    fn is_kernel(&self) -> bool {
+        self.program.function(self.routine).is_entry
+    }
+
+    /// Whether the function calls others or holds instructions that the table does not know.
+    fn has_calls(&self) -> bool {
+        self.meanings.contains(&Some(Meaning::Call))
+    }
+
+    /// The constant value of an operand.
+    fn number(&self, at: At, arg: Arg) -> Option<i64> {
+        match self.known(at, self.operand(at, arg)?) {
+            crate::program::value::Known::Number(n) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// The predicate that an instruction writes first.
+    fn result(&self, at: At) -> Option<Value> {
+        match self.routine.operands(self.inst(at)).first()? {
+            pair @ Value::Pair(_) => self.routine.parts(*pair).first().copied(),
+            value => Some(*value),
+        }
+    }
+}

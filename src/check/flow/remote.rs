@@ -1,0 +1,104 @@
+//! Addresses in other CTAs: used as such, and published widely enough.
+
+use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::table::{Shape, SpaceSpec};
+use crate::isa::{Arg, Mod};
+use crate::program::Value;
+use crate::program::flow::{At, Flow};
+use crate::program::meaning::Meaning;
+use crate::program::value::Known;
+use crate::source::Span;
+
+/// See the page.
+pub static REMOTE_AS_LOCAL: Rule = Rule {
+    name: "remote-as-local",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a `.shared` or `.shared::cta` access through an address that mapa made",
+    page: include_str!("remote-as-local.md"),
+};
+
+/// See the page.
+pub static REMOTE_CTA_SCOPE: Rule = Rule {
+    name: "remote-cta-scope",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "an arrive on another CTA's barrier that releases only to its own CTA",
+    page: include_str!("remote-cta-scope.md"),
+};
+
+/// Runs the rules.
+pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
+    if !flow.meanings.contains(&Some(Meaning::Mapa)) {
+        return;
+    }
+    for at in 0..flow.meanings.len() {
+        let Some(row) = flow.row(at) else { continue };
+        let values = flow.routine.operands(flow.inst(at));
+        for (spec, value) in row.row.operands.iter().zip(values) {
+            let (Shape::Address(address) | Shape::Compound(address, _)) = &spec.shape else { continue };
+            if !is_remote(flow, at, *value) {
+                continue;
+            }
+            let space = match address.space {
+                SpaceSpec::Slot(slot) => row.modifier(slot as usize),
+                SpaceSpec::Fixed(modifier) => Some(modifier),
+                SpaceSpec::Generic | SpaceSpec::Any => None,
+            };
+            if matches!(space, Some(Mod::Shared | Mod::SharedCta)) {
+                out.push(as_local(flow, at, spec.arg, space.map_or("", Mod::text)));
+            } else if spec.arg == Arg::Bar {
+                out.extend(narrow_scope(flow, at));
+            }
+        }
+    }
+}
+
+fn is_remote(flow: &Flow, at: At, value: Value) -> bool {
+    match flow.address(at, value) {
+        Known::Remote => true,
+        Known::Place(place) => place.remote,
+        _ => false,
+    }
+}
+
+fn as_local(flow: &Flow, at: At, arg: Arg, space: &str) -> Diagnostic {
+    let spelled = flow.operand_text(at, arg);
+    let message =
+        format!("`{spelled}` is an address in another CTA (from `mapa`); `{space}` means the own one");
+    let opcode = flow.opcode_span(at);
+    let found = flow.spelled(at).find(space).unwrap_or(0) as u32;
+    let span = Span::new(opcode.start + found, opcode.start + found + space.len() as u32);
+    Diagnostic::new(&REMOTE_AS_LOCAL, flow.operand_span(at, arg), message).label("address from `mapa`").fix(
+        Applicability::Unsafe,
+        "write `.shared::cluster`",
+        span,
+        ".shared::cluster",
+    )
+}
+
+/// A remote arrive whose release does not reach the CTA that waits.
+fn narrow_scope(flow: &Flow, at: At) -> Option<Diagnostic> {
+    let arrives = matches!(flow.meanings[at], Some(Meaning::Arrive | Meaning::ArriveExpectTx));
+    let row = flow.row(at)?;
+    let slot = row.row.slots.iter().position(|slot| slot.name == ".scope")?;
+    if !arrives || row.meaning(slot) != Some(Mod::Cta) || row.has(Mod::Relaxed) {
+        return None;
+    }
+    let written = row.modifier(slot).is_some();
+    let message = format!(
+        "`{}` arrives on a barrier of another CTA, but {}",
+        flow.spelled(at),
+        if written {
+            "releases with `.cta` scope only"
+        } else {
+            "without a scope it releases to its own CTA only"
+        }
+    );
+    Some(
+        Diagnostic::new(&REMOTE_CTA_SCOPE, flow.opcode_span(at), message)
+            .label("`.cta` does not reach the waiting CTA")
+            .note("what this thread wrote before is not promised to be visible there (PTX ISA §8.8)")
+            .help("write `.release.cluster`, and wait with `.acquire.cluster`"),
+    )
+}

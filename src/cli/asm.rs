@@ -1,0 +1,101 @@
+//! `mbar asm`
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Color, Format, TargetArguments, exit, input, print, settings};
+use crate::asm::{self, document, listing};
+use crate::check::{self, Checked};
+use crate::diagnostic::Severity;
+use crate::program::Program;
+use crate::report::human::Renderer;
+
+/// The arguments of `mbar asm`.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// A PTX file, or `-` for standard input
+    #[arg(value_name = "FILE")]
+    path: PathBuf,
+    /// Write the program there; standard output then has only the listing, if one is asked for
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Also show memory layout, barriers, and each instruction's form and needs
+    #[arg(long)]
+    listing: bool,
+    /// Assemble a file with errors, too: what does not fit stays as it is
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    target: TargetArguments,
+    /// PTX text for people, or one JSON document (schema mbar.asm/1) that holds everything
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+/// Runs the subcommand.
+pub fn run(arguments: &Arguments, color: Color) -> u8 {
+    let path = &arguments.path;
+    let stdin = path.as_os_str() == "-";
+    let source = if stdin { input::Input::Stdin } else { input::Input::File(path.clone()) };
+    let source = match input::read(&source) {
+        Ok(source) => source,
+        Err(error) => {
+            eprintln!("mbar: {error}");
+            return exit::USAGE;
+        }
+    };
+    let settings = settings(arguments.target, None, false);
+    let checked = check::check(source, &settings);
+    let wrong = checked.count(Severity::Error) > 0;
+    if wrong {
+        complain(&checked, color, arguments.force);
+        if !arguments.force {
+            return exit::FINDINGS;
+        }
+    }
+    let text = asm::assemble(&checked.program, settings.options);
+    let result = output(arguments, &checked.program, text);
+    if wrong { result.max(exit::FINDINGS) } else { result }
+}
+
+/// Shows the errors of a file.
+fn complain(checked: &Checked, color: Color, force: bool) {
+    let source = &checked.program.module.source;
+    let mut renderer = Renderer::new(source, color.on_stderr());
+    let mut text = Vec::new();
+    for diagnostic in checked.diagnostics.iter().filter(|d| d.severity == Severity::Error) {
+        // Writing to memory cannot fail.
+        let _ = renderer.write(diagnostic, &mut text);
+    }
+    eprint!("{}", String::from_utf8_lossy(&text));
+    let errors = match checked.count(Severity::Error) {
+        1 => "1 error".to_string(),
+        n => format!("{n} errors"),
+    };
+    let outcome =
+        if force { "assembled all the same" } else { "nothing assembled (--force does it all the same)" };
+    eprintln!("mbar: {}: {errors}, {outcome}", source.name());
+}
+
+fn output(arguments: &Arguments, program: &Program, text: String) -> u8 {
+    let json = arguments.format == Format::Json;
+    let document = (json || arguments.listing).then(|| document::document(program, text.clone()));
+    let main = match &document {
+        Some(document) if json => format!("{}\n", document.to_text()),
+        _ => text,
+    };
+    if let Some(path) = &arguments.output {
+        if let Err(error) = std::fs::write(path, &main) {
+            eprintln!("mbar: {}: {error}", path.display());
+            return exit::USAGE;
+        }
+    } else {
+        print(&main);
+    }
+    if let Some(document) = document.filter(|_| arguments.listing && !json) {
+        let gap = if arguments.output.is_none() { "\n" } else { "" };
+        print(&format!("{gap}{}", listing::listing(&document)));
+    }
+    exit::CLEAN
+}
