@@ -304,7 +304,9 @@ fn endure(text: &str) -> usize {
             assert_eq!(complaint, None);
             findings
         }
-        Err(mpsc::RecvTimeoutError::Timeout) => panic!("took over {TIME_LIMIT:?}: a step is not linear in the text"),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            panic!("took over {TIME_LIMIT:?}: a step is not linear in the text")
+        }
         Err(mpsc::RecvTimeoutError::Disconnected) => panic!("panicked (the message stands above)"),
     }
 }
