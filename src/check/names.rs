@@ -65,7 +65,7 @@ pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
 }
 
 /// So many findings of a file get a "did you mean": each looks through all of its names.
-const SUGGESTIONS: usize = 200;
+const SUGGESTIONS: usize = 20;
 
 fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnostic {
     let name = program.module.name(problem.symbol);
