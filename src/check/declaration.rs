@@ -75,8 +75,14 @@ fn function(program: &Program, function: &Function, out: &mut Vec<Diagnostic>) {
     }
     directives(program, function, out);
     for statement in function.body.iter().flat_map(|body| &body.statements) {
-        if let StatementKind::Variable(variable) = &statement.kind {
-            declaration(program, variable, Place::Body, out);
+        match &statement.kind {
+            StatementKind::Variable(variable) => declaration(program, variable, Place::Body, out),
+            StatementKind::Prototype(prototype) => {
+                for directive in &prototype.directives {
+                    single_directive(program, false, directive, out);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -256,7 +262,7 @@ fn directives(program: &Program, function: &Function, out: &mut Vec<Diagnostic>)
     let name = |directive: &Directive| program.module.name(directive.name.symbol);
     let find = |wanted: &str| function.directives.iter().find(|directive| name(directive) == wanted);
     for directive in &function.directives {
-        single_directive(program, function, directive, out);
+        single_directive(program, function.is_entry, directive, out);
     }
     for (first, second) in [(".maxntid", ".reqntid"), (".maxclusterrank", ".reqnctapercluster")] {
         if let (Some(a), Some(b)) = (find(first), find(second)) {
@@ -276,7 +282,7 @@ fn directives(program: &Program, function: &Function, out: &mut Vec<Diagnostic>)
     }
 }
 
-fn single_directive(program: &Program, function: &Function, directive: &Directive, out: &mut Vec<Diagnostic>) {
+fn single_directive(program: &Program, is_entry: bool, directive: &Directive, out: &mut Vec<Diagnostic>) {
     let word = program.module.name(directive.name.symbol);
     let span = directive.name.span;
     let Some(spec) = DIRECTIVES.iter().find(|spec| spec.name == word) else {
@@ -292,9 +298,9 @@ fn single_directive(program: &Program, function: &Function, directive: &Directiv
         out.push(diagnostic);
         return;
     };
-    let fits = if function.is_entry { spec.entry } else { spec.func };
+    let fits = if is_entry { spec.entry } else { spec.func };
     if !fits {
-        let (has, not) = if function.is_entry { ("a `.func`", "an `.entry`") } else { ("an `.entry`", "a `.func`") };
+        let (has, not) = if is_entry { ("a `.func`", "an `.entry`") } else { ("an `.entry`", "a `.func`") };
         let message = format!("`{word}` belongs to {has}, not to {not}");
         out.push(Diagnostic::new(&BAD_DIRECTIVE, span, message).help(format!("remove `{word}`")));
         return;
