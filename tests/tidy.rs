@@ -54,8 +54,8 @@ fn token_length(text: &str) -> usize {
     if text.starts_with("/*") {
         return text.find("*/").map_or(text.len(), |end| end + 2);
     }
-    if text.starts_with("r#\"") {
-        return text[3..].find("\"#").map_or(text.len(), |end| end + 5);
+    if let Some(raw) = text.strip_prefix("r#\"") {
+        return raw.find("\"#").map_or(text.len(), |end| end + 5);
     }
     if bytes[0] == b'"' {
         let mut at = 1;
