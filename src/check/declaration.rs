@@ -108,7 +108,12 @@ fn declaration(program: &Program, variable: &Variable, place: Place, out: &mut V
     }
     if variable.ty == Type::Pred && variable.space != Space::Reg {
         let message = format!("a predicate cannot lie in `{}`", variable.space);
-        report(variable.type_span, message, "only in `.reg`", "store it as an integer (`selp.u32 r, 1, 0, p;`)");
+        report(
+            variable.type_span,
+            message,
+            "only in `.reg`",
+            "store it as an integer (`selp.u32 r, 1, 0, p;`)",
+        );
     }
     let bits = variable.ty.bits() * u32::from(variable.vector.max(1));
     if variable.vector > 1 && bits > 128 {
@@ -219,17 +224,19 @@ fn initializer(
             Initializer::List(span, parts) => {
                 if !expects_list {
                     let message = format!("`{name}` is a single value, not a list");
-                    out.push(Diagnostic::new(&BAD_INITIALIZER, *span, message).help("write the value without braces"));
+                    out.push(
+                        Diagnostic::new(&BAD_INITIALIZER, *span, message)
+                            .help("write the value without braces"),
+                    );
                     return;
                 }
                 if let Some(size) = levels[level].filter(|&size| parts.len() > size as usize) {
                     let message =
                         format!("`{name}` has {size} elements here, the initialiser {}", parts.len());
                     out.push(
-                        Diagnostic::new(&BAD_INITIALIZER, *span, message).label("too many").also(
-                            declarator.name.span,
-                            "declared here",
-                        ),
+                        Diagnostic::new(&BAD_INITIALIZER, *span, message)
+                            .label("too many")
+                            .also(declarator.name.span, "declared here"),
                     );
                     return;
                 }
@@ -251,7 +258,9 @@ fn scalar(ty: Type, value: Const, name: &str, out: &mut Vec<Diagnostic>) {
     let is_int = value.value.int().is_some();
     let message = match ty.class() {
         TypeClass::Float if is_int => format!("`{name}` is `{ty}`, its initialiser an integer"),
-        TypeClass::Integer if !is_int => format!("`{name}` is `{ty}`, its initialiser a floating-point number"),
+        TypeClass::Integer if !is_int => {
+            format!("`{name}` is `{ty}`, its initialiser a floating-point number")
+        }
         _ => return,
     };
     let help = if is_int { "write it with a decimal point, e.g. `1.0`" } else { "write an integer" };
