@@ -35,6 +35,7 @@ struct Grammar {
     repeatable: Vec<String>,
     carriers: HashMap<String, String>,
     opaque: BTreeSet<String>,
+    directives: Vec<(String, bool, bool, usize)>,
     specials: BTreeMap<String, (&'static str, u8, usize)>,
     ops: Vec<Op>,
     mods: BTreeSet<String>,
@@ -264,6 +265,16 @@ fn header_line(grammar: &mut Grammar, word: &str, rest: &str) -> Result<()> {
             for name in numbered(name)? {
                 grammar.specials.insert(name, (ty, vector, gate));
             }
+        }
+        ("directive", [name, place, "@", more @ ..]) => {
+            let gate = gate(grammar, &more.join(" "))?;
+            let (entry, func) = match *place {
+                "entry" => (true, false),
+                "func" => (false, true),
+                "both" => (true, true),
+                _ => return Err("expected entry, func or both".into()),
+            };
+            grammar.directives.push((name.to_string(), entry, func, gate));
         }
         ("opaque", words) => grammar.opaque.extend(words.iter().map(|w| w.to_string())),
         _ => return Err(format!("`{word}` is not understood here")),
@@ -691,8 +702,14 @@ impl OperandParser<'_> {
     fn value(&mut self, text: &str, negatable: bool, written: bool) -> Result<String> {
         let mut text = text.trim();
         let (mut constants, mut sink) = (if written { "Never" } else { "Allowed" }, "None".to_string());
-        let (mut special, mut symbol) = (false, false);
+        let (mut special, mut symbol) = (false, "SymbolSpec::No".to_string());
         loop {
+            if let Some((head, space)) = text.rsplit_once("&.") {
+                let variant = space_variant(&format!(".{space}"));
+                symbol = format!("SymbolSpec::In({})", variant.trim_start_matches("Some(").trim_end_matches(')'));
+                text = head;
+                continue;
+            }
             if let Some((head, tail)) = text.rsplit_once("?(") {
                 let inner = tail.strip_suffix(')').ok_or("`?(` without `)`")?;
                 sink = format!("Some(GateId({}))", gate(self.grammar, inner)?);
@@ -704,7 +721,7 @@ impl OperandParser<'_> {
                 Some(b'#') => constants = "Only",
                 Some(b'?') => sink = "Some(GateId(0))".into(),
                 Some(b'%') => special = true,
-                Some(b'&') => symbol = true,
+                Some(b'&') => symbol = "SymbolSpec::Any".into(),
                 _ => break,
             }
             text = &text[..text.len() - 1];
@@ -747,6 +764,7 @@ impl OperandParser<'_> {
         let (name, attributes) = parts[0].split_once(':').unwrap_or((parts[0], ""));
         self.grammar.args.insert(name.trim().to_string());
         let (mut space, mut mbar) = ("SpaceSpec::Generic".to_string(), false);
+        let mut should = "None";
         let (mut align, mut bytes) = ("Extent::None".to_string(), "Extent::None".to_string());
         for word in attributes.split_whitespace() {
             if word == "mbar" {
@@ -756,6 +774,8 @@ impl OperandParser<'_> {
                 // Generic; the word is for readers.
             } else if word == "any" {
                 space = "SpaceSpec::Any".into();
+            } else if let Some(text) = word.strip_prefix("should=") {
+                should = space_variant(text);
             } else if let Some(text) = word.strip_prefix("align=") {
                 align = self.extent(text)?;
             } else if let Some(text) = word.strip_prefix("bytes=") {
@@ -769,7 +789,7 @@ impl OperandParser<'_> {
                 return Err(format!("`{word}` is no attribute of an address"));
             }
         }
-        let spec = format!("AddressSpec {{ space: {space}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
+        let spec = format!("AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
         } else {
@@ -800,6 +820,9 @@ impl OperandParser<'_> {
 
     fn range(&mut self, text: &str) -> Result<String> {
         let text = text.trim();
+        if text == "nonzero" {
+            return Ok("Some(ValueRange::NonZero)".into());
+        }
         let number =
             |t: &str| -> Result<i64> { t.trim().parse().map_err(|_| format!("`{t}` is not a number")) };
         if let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
@@ -931,6 +954,11 @@ fn emit(grammar: &mut Grammar) -> String {
     }
     put!("];\n/// First words of instructions that the table does not describe.");
     put!("pub static OPAQUE: &[&str] = &{:?};", Vec::from_iter(&grammar.opaque));
+    put!("/// Directives between a function's header and its body.\npub static DIRECTIVES: &[Directive] = &[");
+    for (name, entry, func, gate) in &grammar.directives {
+        put!("Directive {{ name: {name:?}, entry: {entry}, func: {func}, gate: GateId({gate}) }},");
+    }
+    put!("];");
     put!("/// Special registers, sorted by name.\npub static SPECIALS: &[Special] = &[");
     for (name, (ty, vector, gate)) in &grammar.specials {
         put!("Special {{ name: {name:?}, ty: Type::{ty}, vector: {vector}, gate: GateId({gate}) }},");

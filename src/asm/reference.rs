@@ -183,7 +183,7 @@ pub fn index(pages: &[Page], style: Style) -> String {
         out.push_str(&format!("{}\n", style.heading(family)));
         for page in pages.iter().filter(|page| page.family == family) {
             let name = format!("  {:width$}  ", page.name);
-            wrapped(&mut out, &name, page.text.split(' '), " ", width + 4, style);
+            wrapped(&mut out, &name, words(page.text), width + 4, style);
         }
     }
     out.push_str("\n`mbar forms NAME` shows an instruction's forms.\n");
@@ -208,7 +208,7 @@ fn page_text(page: &Page, style: Style, out: &mut String) {
         section => format!("  (PTX ISA §{section}, {})", page.family),
     };
     out.push_str(&format!("{}{section}\n", style.heading(page.name)));
-    wrapped(out, "  ", page.text.split(' '), " ", 2, style);
+    wrapped(out, "  ", words(page.text), 2, style);
     if page.partial {
         out.push_str("  Described in part: what is not listed here is not checked.\n");
     }
@@ -247,7 +247,7 @@ fn form_text(form: &Shapes, number: Option<usize>, style: Style, out: &mut Strin
         return;
     }
     let mut lines = String::new();
-    wrapped(&mut lines, &lead, form.syntax.split(' '), " ", indent, style);
+    wrapped(&mut lines, &lead, breaks(&form.syntax), indent, style);
     let last = lines.lines().last().map_or(0, |line| line.chars().count());
     let room = style.width.saturating_sub(needs.chars().count());
     if last + 3 > room {
@@ -259,24 +259,33 @@ fn form_text(form: &Shapes, number: Option<usize>, style: Style, out: &mut Strin
     out.push('\n');
 }
 
+/// Alternatives longer than this may be broken within their notes.
+const LONG_ALTERNATIVE: usize = 60;
+
 fn entry_text(entry: &Entry, again: bool, forms: usize, width: usize, style: Style, out: &mut String) {
     let name = if again { "" } else { entry.name };
     let lead = format!("  {name:width$}  ");
     let indent = width.max(name.len()) + 4;
-    let mut parts: Vec<String> = Vec::new();
-    if !entry.text.is_empty() {
-        let text =
-            if entry.alternatives.is_empty() { entry.text.clone() } else { format!("{}:", entry.text) };
-        parts.extend(text.split(' ').map(str::to_string));
+    let mut text = entry.text.clone();
+    let alternatives = match entry.alternatives.as_slice() {
+        // A literal modifier: its name says it.
+        [only] if only == entry.name => &[],
+        all => all,
+    };
+    if !text.is_empty() && !alternatives.is_empty() {
+        text.push(':');
     }
-    for (index, alternative) in entry.alternatives.iter().enumerate() {
+    let mut parts: Vec<String> = words(&text).map(str::to_string).collect();
+    for (index, alternative) in alternatives.iter().enumerate() {
         let bar = if index > 0 { "| " } else { "" };
-        parts.push(format!("{bar}{alternative}"));
+        let part = format!(" {bar}{alternative}");
+        let notes = part.find('(').filter(|_| part.len() > LONG_ALTERNATIVE).unwrap_or(part.len());
+        parts.extend(split_before(&part, |c, at| c == ' ' && at > notes).map(str::to_string));
     }
     if entry.forms.len() < forms {
-        parts.push(format!("[{}]", ranges(&entry.forms)));
+        parts.extend(words(&format!(" [{}]", ranges(&entry.forms))).map(str::to_string));
     }
-    wrapped(out, &lead, parts.iter().map(String::as_str), " ", indent, style);
+    wrapped(out, &lead, parts.iter().map(String::as_str), indent, style);
 }
 
 /// `1-3, 5`
@@ -296,33 +305,52 @@ fn ranges(numbers: &[usize]) -> String {
     parts.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Parts one after the other; a new line, indented, where the next one would not fit.
+/// Parts one after the other; a new line, indented, where the next one would not fit. Blanks that a
+/// part begins with are left out at the start of a line.
 fn wrapped<'a>(
     out: &mut String,
     lead: &str,
     parts: impl Iterator<Item = &'a str>,
-    separator: &str,
     indent: usize,
     style: Style,
 ) {
     let mut line = lead.to_string();
     let mut empty = true;
     for part in parts {
-        let longer = line.chars().count() + separator.len() + part.chars().count() > style.width;
-        if longer && !empty {
+        if !empty && line.chars().count() + part.chars().count() > style.width {
             out.push_str(line.trim_end());
             out.push('\n');
             line = " ".repeat(indent);
             empty = true;
         }
-        if !empty {
-            line.push_str(separator);
-        }
-        line.push_str(part);
+        line.push_str(if empty { part.trim_start() } else { part });
         empty = false;
     }
     out.push_str(line.trim_end());
     out.push('\n');
+}
+
+/// The words of a text, each but the first with its blank.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    split_before(text, |c, _| c == ' ')
+}
+
+/// Where a signature may be broken: before operands, and between modifiers.
+fn breaks(syntax: &str) -> impl Iterator<Item = &str> {
+    let opcode = syntax.find(' ').unwrap_or(syntax.len());
+    let mut depth = 0;
+    split_before(syntax, move |c, at| {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        let outermost = if c == '{' { depth == 1 } else { depth == 0 };
+        if at < opcode { (c == '.' || c == '{') && outermost } else { c == ' ' }
+    })
+}
+
+fn split_before(text: &str, mut here: impl FnMut(char, usize) -> bool) -> impl Iterator<Item = &str> {
+    let cuts: Vec<usize> = text.char_indices().filter(|&(at, c)| here(c, at)).map(|(at, _)| at).collect();
+    let starts = std::iter::once(0).chain(cuts.clone());
+    let ends = cuts.into_iter().chain(std::iter::once(text.len()));
+    starts.zip(ends).map(|(start, end)| &text[start..end]).filter(|part| !part.is_empty())
 }
 
 impl Style {
@@ -374,12 +402,18 @@ mbarrier.inval  (PTX ISA §9.7.15.16.13, mbarrier)
     }
 
     #[test]
-    fn every_page_fits_its_width_where_words_allow() {
+    fn every_page_fits_its_width() {
         for op in OPS {
             let text = text(&[Page::new(op)], PLAIN);
-            for line in text.lines().filter(|line| line.chars().count() > PLAIN.width) {
-                assert!(line.trim().split("  ").count() <= 2, "{line}");
+            for line in text.lines() {
+                assert!(line.chars().count() <= PLAIN.width, "{line}");
             }
         }
+    }
+
+    #[test]
+    fn signatures_break_between_modifiers_and_before_operands() {
+        let parts: Vec<&str> = breaks("a.b{.c.d}{.e}.f [x], y{, z}").collect();
+        assert_eq!(parts, ["a", ".b", "{.c.d}", "{.e}", ".f", " [x],", " y{,", " z}"]);
     }
 }

@@ -2,17 +2,18 @@
 
 use super::text;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::operand::{resolve_extent, resolve_space};
+use crate::isa::operand::{resolve_extent, resolve_space, resolve_type};
 use crate::isa::table::{AddressSpec, Arg, Operand, Shape, SpaceSpec};
-use crate::isa::{self, RowMatch};
+use crate::isa::{self, Form, Mod, RowMatch};
 use crate::program::flow::Flow;
 use crate::program::meaning::Meaning;
 use crate::program::value::{Known, Place};
 use crate::program::{Base, Fit, Inst, Program, Routine, Value, Variable, operand_index};
 use crate::source::Span;
+use crate::types::Space;
 
 /// The rules of this file.
-pub const RULES: &[&Rule] = &[&MISALIGNED_ADDRESS, &OUT_OF_BOUNDS, &NARROW_ADDRESS];
+pub const RULES: &[&Rule] = &[&MISALIGNED_ADDRESS, &OUT_OF_BOUNDS, &NARROW_ADDRESS, &WRONG_SPACE];
 
 static MISALIGNED_ADDRESS: Rule = Rule {
     name: "misaligned-address",
@@ -36,6 +37,14 @@ static NARROW_ADDRESS: Rule = Rule {
     ptxas: Ptxas::Accepts,
     summary: "an address in a register that is too narrow for it",
     page: include_str!("narrow-address.md"),
+};
+
+static WRONG_SPACE: Rule = Rule {
+    name: "wrong-space",
+    severity: Severity::Warning,
+    ptxas: Ptxas::Accepts,
+    summary: "a variable in another state space than the manual asks for",
+    page: include_str!("wrong-space.md"),
 };
 
 /// Runs the rules. Addresses in registers are followed in the functions that have a flow.
@@ -62,8 +71,14 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
 fn has_demands(opcode: &isa::Opcode) -> bool {
     let isa::Opcode::Known { rows, .. } = opcode else { return false };
     rows.iter().any(|row| {
-        row.row.operands.iter().any(|o| matches!(o.shape, Shape::Address(_) | Shape::Compound(..)))
+        let is_address = |o: &Operand| matches!(o.shape, Shape::Address(_) | Shape::Compound(..));
+        takes_address_as_value(row) || row.row.operands.iter().any(is_address)
     })
+}
+
+/// `mapa` and `getctarank` take an address as a plain value.
+fn takes_address_as_value(row: &RowMatch) -> bool {
+    matches!(row.form(), Form::Mapa | Form::Getctarank)
 }
 
 struct Site<'a> {
@@ -87,8 +102,11 @@ impl Site<'_> {
             };
             let span = self.program.operand_span(self.routine, self.inst, index);
             self.width(address, base, span, out);
+            self.offset(base, offset, span, out);
             let demand = Demand {
-                object: if address.mbar { "a barrier".into() } else { self.operand_name(spec) },
+                spec,
+                mbar: address.mbar,
+                should: address.should,
                 align: resolve_extent(self.found, address.align, |arg| self.constant(arg)).unwrap_or(1),
                 bytes: resolve_extent(self.found, address.bytes, |arg| self.constant(arg)),
                 span,
@@ -97,6 +115,45 @@ impl Site<'_> {
                 Some(place) => self.known_place(&demand, place, out),
                 None => self.unknown_base(&demand, base, offset, out),
             }
+        }
+        self.generic_value(out);
+    }
+
+    /// The address as messages call it.
+    fn object(&self, demand: &Demand) -> String {
+        if demand.mbar { "a barrier".into() } else { self.operand_name(demand.spec) }
+    }
+
+    /// An offset is added in 32 bits for the windows of a CTA, in 64 for others; more is never right.
+    fn offset(&self, base: Base, offset: i64, span: Span, out: &mut Vec<Diagnostic>) {
+        let fits = (-(1i64 << 31)..1i64 << 32).contains(&offset);
+        if fits || !matches!(base, Base::Register(_)) {
+            return;
+        }
+        let message = format!("the offset {offset} does not fit into 32 bits");
+        out.push(
+            Diagnostic::new(&OUT_OF_BOUNDS, span, message)
+                .label("too large for an offset")
+                .help("add it to the register first"),
+        );
+    }
+
+    fn generic_value(&self, out: &mut Vec<Diagnostic>) {
+        if !takes_address_as_value(self.found) || self.found.has(Mod::SharedCluster) || self.program.header.address_size != 64 {
+            return;
+        }
+        let Some(index) = operand_index(self.found, Arg::Src) else { return };
+        let Shape::Value(value) = &self.found.row.operands[index].shape else { return };
+        let ty = resolve_type(self.found, value.ty);
+        if ty.bits() < 64 {
+            let span = self.program.operand_span(self.routine, self.inst, index);
+            let message = format!("a generic address has 64 bits, `{ty}` has {}", ty.bits());
+            out.push(
+                Diagnostic::new(&NARROW_ADDRESS, span, message)
+                    .severity(Severity::Warning)
+                    .label("taken as a generic address")
+                    .help("write `.u64`, or `.shared::cluster` if it is an address in shared memory"),
+            );
         }
     }
 
@@ -151,7 +208,15 @@ impl Site<'_> {
     fn known_place(&self, demand: &Demand, place: Place, out: &mut Vec<Diagnostic>) {
         let variable = &self.program.variables[place.variable.0 as usize];
         let name = self.program.module.name(variable.symbol);
-        let here = Here { name, variable, offset: place.offset, demand };
+        if let Some(space) = demand.should.filter(|space| *space != variable.space) {
+            let message = format!("`{name}` lies in `{}`, {} must lie in `{space}`", variable.space, self.object(demand));
+            out.push(
+                Diagnostic::new(&WRONG_SPACE, demand.span, message)
+                    .label("in another state space")
+                    .also(variable.span, "declared here"),
+            );
+        }
+        let here = Here { site: self, name, variable, offset: place.offset, demand };
         // An address that is surely misaligned is put right first.
         match here.misaligned() {
             Some(diagnostic) if diagnostic.severity == Severity::Error => out.push(diagnostic),
@@ -169,7 +234,7 @@ impl Site<'_> {
         let name = self.program.module.name(self.routine.register(id).symbol);
         let message = format!(
             "{} must be {align}-byte aligned; the offset {offset} is not a multiple of {align}",
-            demand.object
+            self.object(demand)
         );
         out.push(
             Diagnostic::new(&MISALIGNED_ADDRESS, demand.span, message)
@@ -193,7 +258,10 @@ impl Site<'_> {
 
 /// What an instruction asks of an address.
 struct Demand {
-    object: String,
+    spec: &'static Operand,
+    mbar: bool,
+    /// The state space that the manual asks for.
+    should: Option<Space>,
     align: u32,
     bytes: Option<u32>,
     span: Span,
@@ -204,6 +272,7 @@ const TENSOR_BOX: u32 = 128;
 
 /// An address `name+offset` in a variable, and what is asked of it.
 struct Here<'a> {
+    site: &'a Site<'a>,
     name: &'a str,
     variable: &'a Variable,
     offset: i64,
@@ -231,7 +300,7 @@ impl Here<'_> {
         }
         let message = format!(
             "{} must be {align}-byte aligned; `{}` is only declared {}-byte aligned",
-            self.demand.object, self.name, self.variable.align
+            self.site.object(self.demand), self.name, self.variable.align
         );
         Some(
             Diagnostic::new(&MISALIGNED_ADDRESS, self.demand.span, message)
@@ -249,7 +318,7 @@ impl Here<'_> {
             1 => "is not aligned at all".to_string(),
             n => format!("is only {n}-byte aligned"),
         };
-        let message = format!("{} must be {align}-byte aligned; `{at}` {have}", self.demand.object);
+        let message = format!("{} must be {align}-byte aligned; `{at}` {have}", self.site.object(self.demand));
         // The manual asks for 16 bytes where the programming guide asks for 128.
         let severity = if align == TENSOR_BOX && is >= 16 { Severity::Warning } else { Severity::Error };
         Diagnostic::new(&MISALIGNED_ADDRESS, self.demand.span, message)

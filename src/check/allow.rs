@@ -60,7 +60,7 @@ fn directive(program: &Program, comment: Span, allowed: &mut Allowed, out: &mut 
         let mut diagnostic =
             Diagnostic::new(&UNKNOWN_DIRECTIVE, span, format!("`mbar: {word}` is not a directive"))
                 .label("not known")
-                .note(format!("directives are {}", super::text::one_of(DIRECTIVES)));
+                .note(format!("directives are {}", super::text::all_of(DIRECTIVES)));
         if let Some(near) = nearest(word, DIRECTIVES.iter().copied()) {
             let title = format!("write `{near}`");
             diagnostic = diagnostic.fix(Applicability::Unsafe, title, span, near);

@@ -334,13 +334,17 @@ fn special_registers(program: &Program, routine: &Routine, inst: &Inst, out: &mu
             continue;
         };
         let special = &SPECIALS[*special as usize];
-        let demand = Demand::new(program, Needs::NONE.and(special.gate));
-        if !(demand.target || demand.version) {
-            continue;
+        let needs = Needs::NONE.and(special.gate);
+        if !program.meets(needs) {
+            let span = program.operand_span(routine, inst, index);
+            out.push(beyond_word(program, special.name, span, needs));
         }
-        let message = format!("`{}` needs {}", special.name, demand.text(program));
-        let span = program.operand_span(routine, inst, index);
-        let diagnostic = Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here");
-        out.push(demand.advise(program, diagnostic));
     }
+}
+
+/// A special register or directive that the file does not have.
+pub(super) fn beyond_word(program: &Program, word: &str, span: Span, needs: Needs) -> Diagnostic {
+    let demand = Demand::new(program, needs);
+    let message = format!("`{word}` needs {}", demand.text(program));
+    demand.advise(program, Diagnostic::new(&BEYOND_TARGET, span, message).label("not available here"))
 }

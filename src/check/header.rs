@@ -117,6 +117,10 @@ fn order(program: &Program, out: &mut Vec<Diagnostic>) {
         };
         if missing {
             let (message, help) = match what {
+                ".version" if module.items.iter().any(|item| matches!(item, Item::Version(_))) => (
+                    "a PTX file begins with `.version`",
+                    "move the `.version` line to the start of the file".to_string(),
+                ),
                 ".version" => (
                     "a PTX file begins with `.version`",
                     format!("write `.version {}` first", Version::newest()),
@@ -191,9 +195,13 @@ fn version(program: &Program, settings: &Settings, directive: &VersionDirective,
             Diagnostic::new(&UNKNOWN_VERSION, span, format!("there is no PTX version {spelled}"))
                 .label("not a PTX version")
                 .note(format!("the newest one is {newest}"));
-        let known: Vec<String> = VERSIONS.iter().map(Version::to_string).collect();
-        if let Some(near) = nearest(spelled, known.iter().map(String::as_str)) {
-            diagnostic = diagnostic.help(format!("did you mean `.version {near}`?"));
+        if let Some(toolkit) = Toolkit::from_name(spelled) {
+            let (name, ptx) = (toolkit.name, toolkit.ptx);
+            diagnostic = diagnostic
+                .help(format!("CUDA {name} takes PTX up to {ptx}: write `.version {ptx}` or older"));
+        } else if let Some(below) = version_below(spelled) {
+            diagnostic =
+                diagnostic.help(format!("the nearest one below is {below}: write `.version {below}`"));
         }
         out.push(diagnostic);
         return;
@@ -219,9 +227,31 @@ fn version(program: &Program, settings: &Settings, directive: &VersionDirective,
     out.push(diagnostic);
 }
 
+/// The newest version that is older than `spelled`.
+fn version_below(spelled: &str) -> Option<Version> {
+    let given = Version::from_text(spelled)?;
+    VERSIONS.iter().copied().filter(|version| *version < given).max()
+}
+
+/// The target that was probably meant by an unknown name, or an option of `.target`.
+fn target_meant(spelled: &str) -> Option<&'static str> {
+    let number = |name: &str| name.strip_prefix("sm_")?.trim_end_matches(['a', 'f']).parse::<u32>().ok();
+    match number(spelled) {
+        Some(given) => {
+            let plain = TARGETS.iter().filter(|target| target.name.ends_with(|c: char| c.is_ascii_digit()));
+            plain
+                .filter(|target| number(target.name) <= Some(given))
+                .max_by_key(|target| number(target.name))
+                .map(|t| t.name)
+        }
+        None => nearest(spelled, TARGETS.iter().map(|t| t.name).chain(OPTIONS.iter().copied())),
+    }
+}
+
+/// Words of `.target` that are no targets.
+const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
+
 fn target(program: &Program, settings: &Settings, directive: &TargetDirective, out: &mut Vec<Diagnostic>) {
-    /// Words of `.target` that are no targets.
-    const OPTIONS: &[&str] = &["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
     for word in &directive.words {
         let spelled = program.module.name(word.symbol);
         let Some(target) = TargetId::from_name(spelled) else {
@@ -232,7 +262,7 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
             let mut diagnostic =
                 Diagnostic::new(&UNKNOWN_TARGET, word.span, format!("there is no target `{spelled}`"))
                     .label("not a target");
-            if let Some(near) = nearest(spelled, TARGETS.iter().map(|t| t.name)) {
+            if let Some(near) = target_meant(spelled) {
                 let title = format!("write `{near}`");
                 diagnostic = diagnostic.fix(Applicability::Unsafe, title, word.span, near);
             }
@@ -246,8 +276,12 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
         let message =
             format!("target `{}` needs PTX {} (this file: {version})", target.name(), target.since());
         let mut diagnostic = Diagnostic::new(&TARGET_BEYOND_VERSION, word.span, message)
-            .label(format!("not known to PTX {version}"))
-            .note(gate::describe_requirements(gate::requirements(program)));
+            .label(format!("not known to PTX {version}"));
+        // Worth knowing where an older target would do.
+        let needs = gate::requirements(program);
+        if needs.version <= version {
+            diagnostic = diagnostic.note(gate::describe_requirements(needs));
+        }
         if let Some(span) = program.header.version_span {
             diagnostic = diagnostic.also(span, "the version");
             let title = format!("write `.version {}`", target.since());

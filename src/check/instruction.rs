@@ -49,6 +49,7 @@ pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) 
     // One explanation for each distinct opcode; every place gets its own finding.
     for routine in &program.routines {
         for inst in &routine.instructions {
+            out.extend(blank_in_name(program, routine, inst));
             match inst.fit {
                 Fit::Row(_) | Fit::Gated(_) => {}
                 Fit::Operand(row, _) => out.extend(operand::explain(program, routine, inst, row)),
@@ -56,6 +57,29 @@ pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) 
             }
         }
     }
+}
+
+/// `mbarrier .init`: blanks may stand before modifiers, but not inside the fixed words of the name.
+fn blank_in_name(program: &Program, routine: &Routine, inst: &Inst) -> Option<Diagnostic> {
+    let syntax = program.syntax(routine, inst);
+    let written = syntax.opcode_span.end - syntax.opcode_span.start;
+    if written as usize == program.module.opcode(syntax).text.len() {
+        return None;
+    }
+    let site = Site::new(program, routine, inst);
+    let op = match site.opcode() {
+        isa::Opcode::Known { op, .. } | isa::Opcode::Misfit { op, .. } => op,
+        isa::Opcode::Opaque | isa::Opcode::Unknown { .. } => return None,
+    };
+    let head = site.head(op.words().count());
+    if (head.end - head.start) as usize == op.name.len() {
+        return None;
+    }
+    Some(
+        Diagnostic::new(&UNKNOWN_INSTRUCTION, head, format!("`{}` must be written without blanks", op.name))
+            .label("a blank inside the name")
+            .fix(Applicability::Safe, format!("write `{}`", op.name), head, op.name),
+    )
 }
 
 /// An instruction of the module with the spans of its words.

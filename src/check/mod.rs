@@ -11,6 +11,7 @@ use crate::syntax;
 
 mod address;
 mod allow;
+mod declaration;
 mod flow;
 mod gate;
 mod header;
@@ -56,6 +57,7 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
 
 fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
     header::check(program, settings, out);
+    declaration::check(program, out);
     names::check(program, out);
     instruction::check(program, settings, out);
     gate::check(program, out);
@@ -70,6 +72,7 @@ pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = [
         syntax::RULES,
         header::RULES,
+        declaration::RULES,
         names::RULES,
         instruction::RULES,
         operand::RULES,

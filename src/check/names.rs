@@ -50,11 +50,11 @@ static NOT_A_VECTOR: Rule = Rule {
     page: include_str!("not-a-vector.md"),
 };
 
-static BAD_INITIALIZER: Rule = Rule {
+pub(super) static BAD_INITIALIZER: Rule = Rule {
     name: "bad-initializer",
     severity: Severity::Error,
     ptxas: Ptxas::Rejects,
-    summary: "an initialiser where none can be, or with an address that is not constant",
+    summary: "an initialiser where none can be, or one that does not fit the variable",
     page: include_str!("bad-initializer.md"),
 };
 

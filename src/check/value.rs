@@ -187,6 +187,7 @@ impl Site<'_> {
     /// The part of the range that `number` violates, in words.
     fn describe(&self, range: ValueRange, number: i128) -> String {
         match range {
+            ValueRange::NonZero => "anything but 0".to_string(),
             ValueRange::OneOf(values) => text::numbers(values),
             ValueRange::UpTo(low, arg) => match self.other(arg) {
                 Some(high) => format!("from {low} to {high} (`{}`)", arg.text()),
@@ -213,6 +214,7 @@ impl Site<'_> {
     fn reproach(&self, range: ValueRange, number: i128) -> String {
         let (low, high) = match range {
             ValueRange::OneOf(values) => return format!("not {}", text::numbers(values)),
+            ValueRange::NonZero => return "must not be 0".into(),
             ValueRange::UpTo(low, arg) => (low.into(), self.other(arg).unwrap_or(i128::MAX)),
             ValueRange::Span { low, high, .. } => (i128::from(low), i128::from(high)),
         };

@@ -10,6 +10,7 @@ use crate::check::{self, Checked};
 use crate::diagnostic::Severity;
 use crate::program::Program;
 use crate::report::human::Renderer;
+use crate::syntax;
 
 /// The arguments of `mbar asm`.
 #[derive(Args, Debug)]
@@ -23,7 +24,7 @@ pub struct Arguments {
     /// Also show memory layout, barriers, and each instruction's form and needs
     #[arg(long)]
     listing: bool,
-    /// Assemble a file with errors, too: what does not fit stays as it is
+    /// Assemble a file with errors, too, if its text can be read: what does not fit stays as it is
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -49,8 +50,11 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
     let checked = check::check(source, &settings);
     let wrong = checked.count(Severity::Error) > 0;
     if wrong {
-        complain(&checked, color, arguments.force);
-        if !arguments.force {
+        // What could not be read could be lost, so nothing forces that.
+        let unreadable = checked.diagnostics.iter().any(|d| syntax::RULES.contains(&d.rule));
+        let go_on = arguments.force && !unreadable;
+        complain(&checked, color, go_on, !unreadable);
+        if !go_on {
             return exit::FINDINGS;
         }
     }
@@ -60,7 +64,7 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
 }
 
 /// Shows the errors of a file.
-fn complain(checked: &Checked, color: Color, force: bool) {
+fn complain(checked: &Checked, color: Color, go_on: bool, could: bool) {
     let source = &checked.program.module.source;
     let mut renderer = Renderer::new(source, color.on_stderr());
     let mut text = Vec::new();
@@ -73,8 +77,11 @@ fn complain(checked: &Checked, color: Color, force: bool) {
         1 => "1 error".to_string(),
         n => format!("{n} errors"),
     };
-    let outcome =
-        if force { "assembled all the same" } else { "nothing assembled (--force does it all the same)" };
+    let outcome = match (go_on, could) {
+        (true, _) => "assembled all the same",
+        (false, true) => "nothing assembled (--force does it all the same)",
+        (false, false) => "nothing assembled",
+    };
     eprintln!("mbar: {}: {errors}, {outcome}", source.name());
 }
 

@@ -2,7 +2,7 @@
 
 use super::opcode::Needs;
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Op, Operand, Row, Shape, Slot, SpaceSpec,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Op, Operand, Row, Shape, Slot, SpaceSpec, SymbolSpec,
     TARGETS, TargetSet, TypeSpec, Value, ValueRange, Version,
 };
 
@@ -193,8 +193,10 @@ fn value_kind(row: &Row, value: &Value, access: Access) -> String {
     if value.special {
         what.push_str(", may be a special register");
     }
-    if value.symbol {
-        what.push_str(", may be the address of a variable");
+    match value.symbol {
+        SymbolSpec::No => {}
+        SymbolSpec::Any => what.push_str(", may be the address of a variable"),
+        SymbolSpec::In(space) => what.push_str(&format!(", may be the address of a `{space}` variable")),
     }
     if let Some(id) = value.sink {
         let gate = gate(id);
@@ -264,6 +266,7 @@ pub fn range(range: ValueRange) -> String {
                 _ => words.join(""),
             }
         }
+        ValueRange::NonZero => "not 0".to_string(),
         ValueRange::UpTo(low, arg) => format!("{low} to {}", arg.text()),
     }
 }

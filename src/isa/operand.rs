@@ -2,7 +2,7 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, TypeSpec, Value,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, SymbolSpec, TypeSpec, Value,
     ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
@@ -29,8 +29,10 @@ pub enum Actual {
     Int,
     /// A floating-point constant, and its width in bits.
     Float(u32),
-    /// A variable's name, perhaps with an offset: its address.
+    /// A variable's name: its address.
     Variable(Space),
+    /// `sym+4`: an address that ptxas takes wherever a constant can stand.
+    VariableOffset(Space),
     /// An element of an array: `s[2]`.
     Element(Space),
     /// A label.
@@ -274,9 +276,21 @@ impl Fit<'_> {
                 TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Variable(_) | Actual::Element(_) | Actual::Function | Actual::Label if value.symbol => {
-                Ok(())
+            Actual::VariableOffset(_)
+                if value.symbol == SymbolSpec::No && value.constants != Constants::Never && access == Access::Read =>
+            {
+                match ty.class() {
+                    TypeClass::Integer | TypeClass::Bits if ty.bits() >= 32 => Ok(()),
+                    _ => Err(Reason::Type(ty)),
+                }
             }
+            Actual::Variable(space) | Actual::VariableOffset(space) | Actual::Element(space) => match value.symbol {
+                SymbolSpec::Any => Ok(()),
+                SymbolSpec::In(wanted) if space == wanted => Ok(()),
+                SymbolSpec::In(wanted) => Err(Reason::Space(Some(wanted))),
+                SymbolSpec::No => Err(Reason::Type(ty)),
+            },
+            Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),
             _ => Err(Reason::Type(ty)),
         }
     }
@@ -406,6 +420,7 @@ impl ValueRange {
                 (i128::from(low)..=i128::from(high)).contains(&value)
                     && value.rem_euclid(step.max(1).into()) == 0
             }
+            ValueRange::NonZero => value != 0,
             ValueRange::OneOf(values) => values.iter().any(|&v| i128::from(v) == value),
             ValueRange::UpTo(low, arg) => {
                 value >= low.into() && constant(arg).is_none_or(|high| value <= high)

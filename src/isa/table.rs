@@ -90,6 +90,19 @@ impl GateId {
     }
 }
 
+/// A directive between a function's header and its body (PTX ISA §11.4).
+#[derive(Debug)]
+pub struct Directive {
+    /// Its word with the dot.
+    pub name: &'static str,
+    /// May a kernel have it?
+    pub entry: bool,
+    /// May a device function have it?
+    pub func: bool,
+    /// What it needs.
+    pub gate: GateId,
+}
+
 /// A special register (PTX ISA §10).
 #[derive(Debug)]
 pub struct Special {
@@ -307,9 +320,20 @@ pub struct Value {
     /// May it be a special register?
     pub special: bool,
     /// May it be the address of a variable?
-    pub symbol: bool,
+    pub symbol: SymbolSpec,
     /// May it be `!p`?
     pub negatable: bool,
+}
+
+/// Whether the address of a variable is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SymbolSpec {
+    /// No.
+    No,
+    /// Of any variable.
+    Any,
+    /// Of a variable in this space.
+    In(Space),
 }
 
 /// Whether constants are taken.
@@ -357,6 +381,8 @@ pub enum ValueRange {
     },
     /// One of these.
     OneOf(&'static [i64]),
+    /// Anything but 0.
+    NonZero,
     /// `low..=` the constant in that operand.
     UpTo(i64, Arg),
 }
@@ -366,6 +392,8 @@ pub enum ValueRange {
 pub struct AddressSpec {
     /// The state space.
     pub space: SpaceSpec,
+    /// The state space that the manual asks of a generic address.
+    pub should: Option<Space>,
     /// Whether it is an mbarrier object.
     pub mbar: bool,
     /// Required alignment in bytes.

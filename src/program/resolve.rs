@@ -633,7 +633,8 @@ fn actual(value: Value, routine: &Routine, variables: &[Variable], first: u32) -
         Value::Const(ConstValue::F32(_)) => Actual::Float(32),
         Value::Const(ConstValue::F64(_)) => Actual::Float(64),
         // `.reg` parameters of functions and register groups are registers; the rest is memory.
-        Value::Variable(id, _) => Actual::Variable(space(id)),
+        Value::Variable(id, 0) => Actual::Variable(space(id)),
+        Value::Variable(id, _) => Actual::VariableOffset(space(id)),
         Value::Element(id) => Actual::Element(space(id)),
         Value::Label(_) => Actual::Label,
         Value::Function(_) => Actual::Function,

@@ -449,6 +449,8 @@ pub enum Component {
     H0,
     /// `.h1`
     H1,
+    /// `.b3210`, `.h10`: several bytes or halves (video instructions).
+    Several,
 }
 
 impl Component {

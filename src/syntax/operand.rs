@@ -109,8 +109,24 @@ pub(super) fn component(text: &str) -> Option<Component> {
         ".b3" => Component::B3,
         ".h0" => Component::H0,
         ".h1" => Component::H1,
-        _ => return None,
+        _ => {
+            // `.b3210`, `.h10`: several bytes or halves, in any order.
+            let digits = text.strip_prefix(".b").or(text.strip_prefix(".h"))?;
+            let several = (2..=4).contains(&digits.len()) && digits.bytes().all(|b| (b'0'..=b'7').contains(&b));
+            return several.then_some(Component::Several);
+        }
     })
+}
+
+/// `[a].unified`: a hint of the load about the object; past the `]` and the hint, and where that ends.
+fn unified(close: Tokens<'_>) -> (Tokens<'_>, Span) {
+    let after = close.advance();
+    let hint = after.peek().span();
+    if after.kind() == Kind::Word && close.slice(hint) == ".unified" {
+        (after.advance(), hint)
+    } else {
+        (after, close.peek().span())
+    }
 }
 
 /// `+4` behind `base`. `-4` is refused, but its meaning is clear.
@@ -268,8 +284,8 @@ fn address(input: Tokens<'_>) -> PResult<'_, Operand> {
     let first_span = Span::new(inner.peek().start, first_end(inner, rest));
     match rest.kind() {
         Kind::RBracket => {
-            let span = open.to(rest.peek().span());
-            Ok((rest.advance(), Operand { span, kind: OperandKind::Address(first) }))
+            let (rest, end) = unified(rest);
+            Ok((rest, Operand { span: open.to(end), kind: OperandKind::Address(first) }))
         }
         Kind::Comma => {
             if first.base.is_none() || first.offset_span.is_some() {
