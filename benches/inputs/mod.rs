@@ -38,11 +38,25 @@ fn kernels() -> Vec<(String, String)> {
             continue;
         }
         let start = text.find(".visible .entry ").expect("a kernel");
-        let end = start + text[start..].find("\n}").expect("the end of the kernel") + 3;
+        let end = start + end_of_block(&text[start..]);
         let name = text[start..].split([' ', '(']).nth(2).expect("the kernel's name");
-        kernels.push((name.to_string(), text[start..end.min(text.len())].to_string()));
+        kernels.push((name.to_string(), format!("{}\n", &text[start..end])));
     }
     kernels
+}
+
+/// The first byte behind the block that begins in `text`.
+fn end_of_block(text: &str) -> usize {
+    let mut depth = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' if depth == 1 => return at + 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+    }
+    panic!("the block never ends");
 }
 
 fn files_in(folder: &str) -> Vec<PathBuf> {
