@@ -706,7 +706,8 @@ impl OperandParser<'_> {
         loop {
             if let Some((head, space)) = text.rsplit_once("&.") {
                 let variant = space_variant(&format!(".{space}"));
-                symbol = format!("SymbolSpec::In({})", variant.trim_start_matches("Some(").trim_end_matches(')'));
+                symbol =
+                    format!("SymbolSpec::In({})", variant.trim_start_matches("Some(").trim_end_matches(')'));
                 text = head;
                 continue;
             }
@@ -789,7 +790,9 @@ impl OperandParser<'_> {
                 return Err(format!("`{word}` is no attribute of an address"));
             }
         }
-        let spec = format!("AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, align: {align}, bytes: {bytes} }}");
+        let spec = format!(
+            "AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, align: {align}, bytes: {bytes} }}"
+        );
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
         } else {
@@ -954,7 +957,9 @@ fn emit(grammar: &mut Grammar) -> String {
     }
     put!("];\n/// First words of instructions that the table does not describe.");
     put!("pub static OPAQUE: &[&str] = &{:?};", Vec::from_iter(&grammar.opaque));
-    put!("/// Directives between a function's header and its body.\npub static DIRECTIVES: &[Directive] = &[");
+    put!(
+        "/// Directives between a function's header and its body.\npub static DIRECTIVES: &[Directive] = &["
+    );
     for (name, entry, func, gate) in &grammar.directives {
         put!("Directive {{ name: {name:?}, entry: {entry}, func: {func}, gate: GateId({gate}) }},");
     }

@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use mbar::check::{Checked, Settings};
 use mbar::diagnostic::{Diagnostic, Severity};
@@ -24,7 +24,7 @@ struct Case {
 }
 
 impl Case {
-    fn read(path: &PathBuf) -> Case {
+    fn read(path: &Path) -> Case {
         let text = read(path);
         let after = |mark: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(mark));
@@ -63,7 +63,7 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    let cases: Vec<Case> = files("cases", "ptx").iter().map(Case::read).collect();
+    let cases: Vec<Case> = files("cases", "ptx").iter().map(|path| Case::read(path)).collect();
     assert!(cases.len() > 80, "only {} cases", cases.len());
     cases
 }

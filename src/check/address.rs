@@ -139,7 +139,10 @@ impl Site<'_> {
     }
 
     fn generic_value(&self, out: &mut Vec<Diagnostic>) {
-        if !takes_address_as_value(self.found) || self.found.has(Mod::SharedCluster) || self.program.header.address_size != 64 {
+        if !takes_address_as_value(self.found)
+            || self.found.has(Mod::SharedCluster)
+            || self.program.header.address_size != 64
+        {
             return;
         }
         let Some(index) = operand_index(self.found, Arg::Src) else { return };
@@ -209,7 +212,11 @@ impl Site<'_> {
         let variable = &self.program.variables[place.variable.0 as usize];
         let name = self.program.module.name(variable.symbol);
         if let Some(space) = demand.should.filter(|space| *space != variable.space) {
-            let message = format!("`{name}` lies in `{}`, {} must lie in `{space}`", variable.space, self.object(demand));
+            let message = format!(
+                "`{name}` lies in `{}`, {} must lie in `{space}`",
+                variable.space,
+                self.object(demand)
+            );
             out.push(
                 Diagnostic::new(&WRONG_SPACE, demand.span, message)
                     .label("in another state space")
@@ -300,7 +307,9 @@ impl Here<'_> {
         }
         let message = format!(
             "{} must be {align}-byte aligned; `{}` is only declared {}-byte aligned",
-            self.site.object(self.demand), self.name, self.variable.align
+            self.site.object(self.demand),
+            self.name,
+            self.variable.align
         );
         Some(
             Diagnostic::new(&MISALIGNED_ADDRESS, self.demand.span, message)
@@ -318,7 +327,8 @@ impl Here<'_> {
             1 => "is not aligned at all".to_string(),
             n => format!("is only {n}-byte aligned"),
         };
-        let message = format!("{} must be {align}-byte aligned; `{at}` {have}", self.site.object(self.demand));
+        let message =
+            format!("{} must be {align}-byte aligned; `{at}` {have}", self.site.object(self.demand));
         // The manual asks for 16 bytes where the programming guide asks for 128.
         let severity = if align == TENSOR_BOX && is >= 16 { Severity::Warning } else { Severity::Error };
         Diagnostic::new(&MISALIGNED_ADDRESS, self.demand.span, message)

@@ -75,8 +75,14 @@ fn function(program: &Program, function: &Function, out: &mut Vec<Diagnostic>) {
     }
     directives(program, function, out);
     for statement in function.body.iter().flat_map(|body| &body.statements) {
-        if let StatementKind::Variable(variable) = &statement.kind {
-            declaration(program, variable, Place::Body, out);
+        match &statement.kind {
+            StatementKind::Variable(variable) => declaration(program, variable, Place::Body, out),
+            StatementKind::Prototype(prototype) => {
+                for directive in &prototype.directives {
+                    single_directive(program, false, directive, out);
+                }
+            }
+            _ => {}
         }
     }
 }
@@ -102,7 +108,12 @@ fn declaration(program: &Program, variable: &Variable, place: Place, out: &mut V
     }
     if variable.ty == Type::Pred && variable.space != Space::Reg {
         let message = format!("a predicate cannot lie in `{}`", variable.space);
-        report(variable.type_span, message, "only in `.reg`", "store it as an integer (`selp.u32 r, 1, 0, p;`)");
+        report(
+            variable.type_span,
+            message,
+            "only in `.reg`",
+            "store it as an integer (`selp.u32 r, 1, 0, p;`)",
+        );
     }
     let bits = variable.ty.bits() * u32::from(variable.vector.max(1));
     if variable.vector > 1 && bits > 128 {
@@ -213,17 +224,19 @@ fn initializer(
             Initializer::List(span, parts) => {
                 if !expects_list {
                     let message = format!("`{name}` is a single value, not a list");
-                    out.push(Diagnostic::new(&BAD_INITIALIZER, *span, message).help("write the value without braces"));
+                    out.push(
+                        Diagnostic::new(&BAD_INITIALIZER, *span, message)
+                            .help("write the value without braces"),
+                    );
                     return;
                 }
                 if let Some(size) = levels[level].filter(|&size| parts.len() > size as usize) {
                     let message =
                         format!("`{name}` has {size} elements here, the initialiser {}", parts.len());
                     out.push(
-                        Diagnostic::new(&BAD_INITIALIZER, *span, message).label("too many").also(
-                            declarator.name.span,
-                            "declared here",
-                        ),
+                        Diagnostic::new(&BAD_INITIALIZER, *span, message)
+                            .label("too many")
+                            .also(declarator.name.span, "declared here"),
                     );
                     return;
                 }
@@ -245,7 +258,9 @@ fn scalar(ty: Type, value: Const, name: &str, out: &mut Vec<Diagnostic>) {
     let is_int = value.value.int().is_some();
     let message = match ty.class() {
         TypeClass::Float if is_int => format!("`{name}` is `{ty}`, its initialiser an integer"),
-        TypeClass::Integer if !is_int => format!("`{name}` is `{ty}`, its initialiser a floating-point number"),
+        TypeClass::Integer if !is_int => {
+            format!("`{name}` is `{ty}`, its initialiser a floating-point number")
+        }
         _ => return,
     };
     let help = if is_int { "write it with a decimal point, e.g. `1.0`" } else { "write an integer" };
@@ -256,7 +271,7 @@ fn directives(program: &Program, function: &Function, out: &mut Vec<Diagnostic>)
     let name = |directive: &Directive| program.module.name(directive.name.symbol);
     let find = |wanted: &str| function.directives.iter().find(|directive| name(directive) == wanted);
     for directive in &function.directives {
-        single_directive(program, function, directive, out);
+        single_directive(program, function.is_entry, directive, out);
     }
     for (first, second) in [(".maxntid", ".reqntid"), (".maxclusterrank", ".reqnctapercluster")] {
         if let (Some(a), Some(b)) = (find(first), find(second)) {
@@ -276,7 +291,7 @@ fn directives(program: &Program, function: &Function, out: &mut Vec<Diagnostic>)
     }
 }
 
-fn single_directive(program: &Program, function: &Function, directive: &Directive, out: &mut Vec<Diagnostic>) {
+fn single_directive(program: &Program, is_entry: bool, directive: &Directive, out: &mut Vec<Diagnostic>) {
     let word = program.module.name(directive.name.symbol);
     let span = directive.name.span;
     let Some(spec) = DIRECTIVES.iter().find(|spec| spec.name == word) else {
@@ -292,9 +307,9 @@ fn single_directive(program: &Program, function: &Function, directive: &Directiv
         out.push(diagnostic);
         return;
     };
-    let fits = if function.is_entry { spec.entry } else { spec.func };
+    let fits = if is_entry { spec.entry } else { spec.func };
     if !fits {
-        let (has, not) = if function.is_entry { ("a `.func`", "an `.entry`") } else { ("an `.entry`", "a `.func`") };
+        let (has, not) = if is_entry { ("a `.func`", "an `.entry`") } else { ("an `.entry`", "a `.func`") };
         let message = format!("`{word}` belongs to {has}, not to {not}");
         out.push(Diagnostic::new(&BAD_DIRECTIVE, span, message).help(format!("remove `{word}`")));
         return;

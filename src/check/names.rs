@@ -60,17 +60,21 @@ pub(super) static BAD_INITIALIZER: Rule = Rule {
 
 /// Runs the rules.
 pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
-    out.extend(program.problems.iter().map(|problem| explain(program, problem)));
+    let problems = program.problems.iter().enumerate();
+    out.extend(problems.map(|(index, problem)| explain(program, problem, index < SUGGESTIONS)));
 }
 
-fn explain(program: &Program, problem: &Problem) -> Diagnostic {
+/// So many findings of a file get a "did you mean": each looks through all of its names.
+const SUGGESTIONS: usize = 20;
+
+fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnostic {
     let name = program.module.name(problem.symbol);
     let span = problem.span;
     match &problem.kind {
         ProblemKind::UnknownName => {
             let diagnostic = Diagnostic::new(&UNKNOWN_NAME, span, format!("`{name}` is not declared"))
                 .label("not declared");
-            suggest(program, problem.symbol, diagnostic)
+            if may_suggest { suggest(program, problem.symbol, diagnostic) } else { diagnostic }
         }
         ProblemKind::DeclaredLater(declaration) => {
             let message = format!("`{name}` is used before its declaration");
@@ -130,7 +134,8 @@ fn explain(program: &Program, problem: &Problem) -> Diagnostic {
                     .also(*place, "it stands inside another `{ }` scope")
                     .note("a branch reaches labels of its own scope and of the scopes around it, not of inner ones")
                     .help("move the label out of the inner `{ }`"),
-                None => suggest(program, problem.symbol, diagnostic),
+                None if may_suggest => suggest(program, problem.symbol, diagnostic),
+                None => diagnostic,
             }
         }
         ProblemKind::GuardType(ty) => {

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{Color, Format, TargetArguments, exit, input, print, settings};
 use crate::asm::{self, document, listing};
 use crate::check::{self, Checked};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::program::Program;
 use crate::report::human::Renderer;
 use crate::syntax;
@@ -52,7 +52,9 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
     if wrong {
         // What could not be read could be lost, so nothing forces that.
         let unreadable = checked.diagnostics.iter().any(|d| syntax::RULES.contains(&d.rule));
-        let go_on = arguments.force && !unreadable;
+        // What ptxas takes is assembled, however wrong it is: its output is taken exactly when it is.
+        let refused = checked.diagnostics.iter().any(refused_by_ptxas);
+        let go_on = !unreadable && (arguments.force || !refused);
         complain(&checked, color, go_on, !unreadable);
         if !go_on {
             return exit::FINDINGS;
@@ -61,6 +63,10 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
     let text = asm::assemble(&checked.program, settings.options);
     let result = output(arguments, &checked.program, text);
     if wrong { result.max(exit::FINDINGS) } else { result }
+}
+
+fn refused_by_ptxas(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error && diagnostic.ptxas != Ptxas::Accepts
 }
 
 /// Shows the errors of a file.

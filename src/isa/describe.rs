@@ -2,8 +2,8 @@
 
 use super::opcode::Needs;
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Op, Operand, Row, Shape, Slot, SpaceSpec, SymbolSpec,
-    TARGETS, TargetSet, TypeSpec, Value, ValueRange, Version,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Op, Operand, Row, Shape, Slot, SpaceSpec,
+    SymbolSpec, TARGETS, TargetSet, TypeSpec, Value, ValueRange, Version,
 };
 
 /// A row the way the manual writes it: `mbarrier.arrive{.sem.scope}{.space}.b64 state, [bar]`.

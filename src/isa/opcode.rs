@@ -127,6 +127,23 @@ pub enum Misplaced {
     Alone(usize, usize),
 }
 
+impl Form {
+    /// A short legal spelling of the form for messages, e.g. with the state space of the own CTA: the
+    /// fixed words, and the first alternative of every slot that must be filled.
+    pub fn spelling(self) -> String {
+        let found = OPS.iter().find_map(|op| Some((op, op.rows.iter().find(|row| row.form == self)?)));
+        let Some((op, row)) = found else { return String::new() };
+        let required = row.slots.iter().filter(|slot| !slot.optional);
+        let modifiers: String = required.map(|slot| slot.alternatives[0].modifier.text()).collect();
+        format!("{}{modifiers}", op.name)
+    }
+
+    /// The fixed words of the instruction that has the form.
+    pub fn op_name(self) -> &'static str {
+        OPS.iter().find(|op| op.rows.iter().any(|row| row.form == self)).map_or("", |op| op.name)
+    }
+}
+
 /// Looks `words` up: the first word, and the modifiers with their dots.
 pub fn lookup(words: &[&str]) -> Opcode {
     let first = words[0];

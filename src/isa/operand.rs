@@ -2,8 +2,8 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, SymbolSpec, TypeSpec, Value,
-    ValueRange,
+    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, SymbolSpec,
+    TypeSpec, Value, ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
 
@@ -277,19 +277,23 @@ impl Fit<'_> {
                 _ => Err(Reason::Type(ty)),
             },
             Actual::VariableOffset(_)
-                if value.symbol == SymbolSpec::No && value.constants != Constants::Never && access == Access::Read =>
+                if value.symbol == SymbolSpec::No
+                    && value.constants != Constants::Never
+                    && access == Access::Read =>
             {
                 match ty.class() {
                     TypeClass::Integer | TypeClass::Bits if ty.bits() >= 32 => Ok(()),
                     _ => Err(Reason::Type(ty)),
                 }
             }
-            Actual::Variable(space) | Actual::VariableOffset(space) | Actual::Element(space) => match value.symbol {
-                SymbolSpec::Any => Ok(()),
-                SymbolSpec::In(wanted) if space == wanted => Ok(()),
-                SymbolSpec::In(wanted) => Err(Reason::Space(Some(wanted))),
-                SymbolSpec::No => Err(Reason::Type(ty)),
-            },
+            Actual::Variable(space) | Actual::VariableOffset(space) | Actual::Element(space) => {
+                match value.symbol {
+                    SymbolSpec::Any => Ok(()),
+                    SymbolSpec::In(wanted) if space == wanted => Ok(()),
+                    SymbolSpec::In(wanted) => Err(Reason::Space(Some(wanted))),
+                    SymbolSpec::No => Err(Reason::Type(ty)),
+                }
+            }
             Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),
             _ => Err(Reason::Type(ty)),
         }

@@ -48,7 +48,7 @@ enum Lane {
     /// `%tid.x`: multiples of 32 separate warps.
     Thread,
     /// `%laneid` or `%tid.x & mask`: within a warp only.
-    Lane,
+    Within,
     /// Something made of such a value.
     Mixed,
 }
@@ -229,7 +229,7 @@ impl Flow<'_> {
         let equality = self.has(at, Mod::Eq) || self.has(at, Mod::Ne);
         match self.lane(at, a, depth).or(self.lane(at, b, depth)) {
             Some(Lane::Thread) if !equality && bound_of_warps(self, at, number) => Variation::Uniform,
-            Some(Lane::Thread | Lane::Lane) => Variation::Varies,
+            Some(Lane::Thread | Lane::Within) => Variation::Varies,
             Some(Lane::Mixed) if equality => Variation::Varies,
             _ => Variation::Unknown,
         }
@@ -242,7 +242,7 @@ impl Flow<'_> {
                 let first = component.is_none_or(|c| c == crate::syntax::ast::Component::X);
                 match index {
                     special::TID if first => Some(Lane::Thread),
-                    special::LANEID => Some(Lane::Lane),
+                    special::LANEID => Some(Lane::Within),
                     _ => None,
                 }
             }
@@ -268,7 +268,7 @@ impl Flow<'_> {
             _ => None,
         };
         let mask = constant(Arg::A).or(constant(Arg::B))?;
-        (mask & 31 != 0).then_some(Lane::Lane)
+        (mask & 31 != 0).then_some(Lane::Within)
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`parse`] never fails: what it cannot read it reports, marks in the tree and steps over, so that
 //! one run shows every error of a file. [`print`](print::print) lays a tree out cleanly.
 //!
-//! The lexer makes tokens of the bytes; [nom](nom) parsers over the slice of tokens read what stands
+//! The lexer makes tokens of the bytes; [nom] parsers over the slice of tokens read what stands
 //! in a statement; hand-written loops read the lists of statements and items, because only they
 //! know how to go on after an error. nom's types stay in here.
 

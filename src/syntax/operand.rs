@@ -112,7 +112,8 @@ pub(super) fn component(text: &str) -> Option<Component> {
         _ => {
             // `.b3210`, `.h10`: several bytes or halves, in any order.
             let digits = text.strip_prefix(".b").or(text.strip_prefix(".h"))?;
-            let several = (2..=4).contains(&digits.len()) && digits.bytes().all(|b| (b'0'..=b'7').contains(&b));
+            let several =
+                (2..=4).contains(&digits.len()) && digits.bytes().all(|b| (b'0'..=b'7').contains(&b));
             return several.then_some(Component::Several);
         }
     })

@@ -107,7 +107,9 @@ impl<'a> Parser<'a> {
         }
         self.on_new_line(0)
             && match self.kind() {
-                Kind::At | Kind::LBrace => true,
+                Kind::At => true,
+                // `{a, b}` and `{a}` are vectors: operands on a line of their own.
+                Kind::LBrace => !matches!(self.kind_at(2), Kind::Comma | Kind::RBrace),
                 Kind::Word => component(self.text()).is_none(),
                 Kind::Ident => {
                     !self.text().starts_with('%')

@@ -42,7 +42,7 @@ pub fn token_texts(text: &str) -> Vec<&str> {
     tokens.iter().filter_map(|token| text.get(token.span().range())).collect()
 }
 
-/// Part of a statement on one line, its tokens spaced as [`print`] spaces them, comments left out.
+/// Part of a statement on one line, its tokens spaced as [`print()`] spaces them, comments left out.
 pub fn one_line(text: &str) -> String {
     let mut spacing = Spacing::default();
     let mut out = String::with_capacity(text.len());

@@ -3,7 +3,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::Arg;
+use crate::isa::{Arg, Form};
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::value::{Known, Place};
@@ -24,7 +24,7 @@ pub static INIT_BY_EVERY_THREAD: Rule = Rule {
     name: "init-by-every-thread",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "mbarrier.init executed by all threads of the CTA",
+    summary: "a barrier initialised by all threads of the CTA",
     page: include_str!("init-by-every-thread.md"),
 };
 
@@ -42,7 +42,7 @@ pub static USE_AFTER_INVAL: Rule = Rule {
     name: "use-after-inval",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "a barrier used after mbarrier.inval",
+    summary: "a barrier used after it was invalidated",
     page: include_str!("use-after-inval.md"),
 };
 
@@ -87,7 +87,7 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let name = program.module.name(variable.symbol);
-            let message = format!("no `mbarrier.init` of this file initialises `{name}`");
+            let message = format!("no `{}` of this file initialises `{name}`", Form::MbarrierInit.op_name());
             out.push(
                 Diagnostic::new(&UNINITIALISED_BARRIER, flow.operand_span(at, Arg::Bar), message)
                     .label("used here")
@@ -196,7 +196,10 @@ fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Lif
                 Diagnostic::new(&REPEATED_INIT, span, message)
                     .label("second init")
                     .also(flow.opcode_span(first), "first init")
-                    .help("end it with `mbarrier.inval` first, or remove one of the two"),
+                    .help(format!(
+                        "end it with `{}` first, or remove one of the two",
+                        Form::MbarrierInval.op_name()
+                    )),
             )
         }
         (Meaning::BarrierInit, Life::Ended(_)) | (_, Life::Alive(_)) => None,
@@ -206,7 +209,10 @@ fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Lif
                 Diagnostic::new(&USE_AFTER_INVAL, span, message)
                     .label("used after its end")
                     .also(flow.opcode_span(end), "ended here")
-                    .help("move the `mbarrier.inval` behind the last use, or initialise the barrier again"),
+                    .help(format!(
+                        "move the `{}` behind the last use, or initialise the barrier again",
+                        Form::MbarrierInval.op_name()
+                    )),
             )
         }
     }

@@ -1,6 +1,7 @@
 //! Groups of non-bulk copies: committed, waited for, in that order.
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use crate::isa::Form;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 
@@ -9,7 +10,7 @@ pub static UNCOMMITTED_COPY: Rule = Rule {
     name: "uncommitted-copy",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "a cp.async whose thread goes on to wait for groups without having committed it",
+    summary: "an asynchronous copy whose thread goes on to wait for groups without having committed it",
     page: include_str!("uncommitted-copy.md"),
 };
 
@@ -18,7 +19,7 @@ pub static UNAWAITED_COPY: Rule = Rule {
     name: "unawaited-copy",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "a cp.async that nothing ever waits for",
+    summary: "an asynchronous copy that nothing ever waits for",
     page: include_str!("unawaited-copy.md"),
 };
 
@@ -80,7 +81,11 @@ fn copy_without_end(flow: &Flow, copy: At, after: u8) -> Option<Diagnostic> {
         });
         let diagnostic = Diagnostic::new(&UNCOMMITTED_COPY, span, "this copy is never committed to a group")
             .label("in no group")
-            .help("put `cp.async.commit_group` between the copies and the wait, or wait with `cp.async.wait_all`");
+            .help(format!(
+                "put `{}` between the copies and the wait, or wait with `{}`",
+                Form::CpAsyncCommitGroup.op_name(),
+                Form::CpAsyncWaitAll.op_name()
+            ));
         return Some(match wait {
             Some(wait) => diagnostic.also(flow.opcode_span(wait), "waits for committed groups only"),
             None => diagnostic,
@@ -89,7 +94,7 @@ fn copy_without_end(flow: &Flow, copy: At, after: u8) -> Option<Diagnostic> {
     Some(
         Diagnostic::new(&UNAWAITED_COPY, span, "nothing waits for this copy")
             .label("still under way when the thread ends")
-            .note("the destination may only be read after `cp.async.wait_group`, `cp.async.wait_all`, or a wait on a barrier that tracks the copy")
+            .note(format!("the destination may only be read after `{}`, `{}`, or a wait on a barrier that tracks the copy", Form::CpAsyncWaitGroup.op_name(), Form::CpAsyncWaitAll.op_name()))
             .help("commit it to a group and wait for the group before the data is used"),
     )
 }
@@ -116,7 +121,7 @@ fn wait_without_group(flow: &Flow, wait: At, before: u8) -> Option<Diagnostic> {
         Some(copy) => diagnostic
             .also(flow.opcode_span(copy), "this copy is not committed yet")
             .note("the wait covers committed groups only, so the copy may still be under way behind it")
-            .help("put `cp.async.commit_group` before the wait"),
+            .help(format!("put `{}` before the wait", Form::CpAsyncCommitGroup.op_name())),
         None => diagnostic.help("remove it, or commit a group before it"),
     })
 }

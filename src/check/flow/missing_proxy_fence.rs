@@ -1,9 +1,9 @@
 //! Ordinary stores to shared memory that a bulk store then reads through the async proxy.
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::Arg;
 use crate::isa::operand::resolve_space;
 use crate::isa::table::Shape;
+use crate::isa::{Arg, Form, Mod};
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::operand_index;
@@ -53,7 +53,11 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
                 .label("may read stale data")
                 .also(flow.opcode_span(store), "written through the generic proxy here")
                 .note("a barrier orders the threads, not the proxies (PTX ISA §9.7.10.28.2)")
-                .help("let every thread that stores execute `fence.proxy.async.shared::cta` after its stores and before the barrier"),
+                .help(format!(
+                    "let every thread that stores execute `{}{}` after its stores and before the barrier",
+                    Form::FenceProxyAsync.spelling(),
+                    Mod::SharedCta.text()
+                )),
         );
     }
 }

@@ -95,10 +95,31 @@ fn narrow_scope(flow: &Flow, at: At) -> Option<Diagnostic> {
             "without a scope it releases to its own CTA only"
         }
     );
-    Some(
-        Diagnostic::new(&REMOTE_CTA_SCOPE, flow.opcode_span(at), message)
-            .label("`.cta` does not reach the waiting CTA")
-            .note("what this thread wrote before is not promised to be visible there (PTX ISA §8.8)")
-            .help("write `.release.cluster`, and wait with `.acquire.cluster`"),
-    )
+    let diagnostic = Diagnostic::new(&REMOTE_CTA_SCOPE, flow.opcode_span(at), message)
+        .label("`.cta` does not reach the waiting CTA")
+        .help("write `.release.cluster`, and wait with `.acquire.cluster`");
+    Some(match published(flow, at) {
+        Some(store) => diagnostic
+            .also(flow.opcode_span(store), "written here")
+            .note("what this thread wrote is not promised to be visible there (PTX ISA §8.8)"),
+        // The arrival of a consumer that gives a buffer back: shipped code leaves it like this.
+        None => diagnostic
+            .severity(Severity::Note)
+            .note("no store comes before it since the last wait; to be safe by the manual, reads need the order, too (PTX ISA §8.8)"),
+    })
+}
+
+/// A store that the arrive is to publish: one that no wait separates from it.
+fn published(flow: &Flow, arrive: At) -> Option<At> {
+    let mut store = None;
+    let _ = flow.backward(arrive, |at| match flow.meanings[at] {
+        Some(Meaning::Store | Meaning::Atomic) => {
+            store.get_or_insert(at);
+            false
+        }
+        Some(Meaning::WaitParity | Meaning::WaitState | Meaning::CtaBarrier | Meaning::ClusterWait)
+        | None => false,
+        _ => store.is_none(),
+    });
+    store
 }

@@ -1,7 +1,7 @@
 //! Barrier inits that a relaxed cluster barrier does not publish.
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::Mod;
+use crate::isa::{Form, Mod};
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 
@@ -10,7 +10,7 @@ pub static RULE: Rule = Rule {
     name: "unpublished-init",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "mbarrier.init, then a relaxed cluster arrive, with no fence.mbarrier_init between",
+    summary: "barriers initialised, then a relaxed cluster arrive, with no fence that publishes the inits between",
     page: include_str!("unpublished-init.md"),
 };
 
@@ -35,7 +35,10 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             Diagnostic::new(&RULE, flow.opcode_span(arrive), "this relaxed arrive publishes nothing")
                 .label("orders no memory")
                 .also(flow.opcode_span(init), "the other CTAs may not see this init")
-                .help("execute `fence.mbarrier_init.release.cluster` after the inits, or arrive without `.relaxed`"),
+                .help(format!(
+                    "execute `{}` after the inits, or arrive without `.relaxed`",
+                    Form::FenceMbarrierInit.spelling()
+                )),
         );
     }
 }

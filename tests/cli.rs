@@ -1,0 +1,324 @@
+//! The command line: exit codes, what stands on which stream, what it says about bad input.
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const CLEAN: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n";
+const FAULTY: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.shared .b64 bar;\n\
+mbarrier.ini.shared.b64 [bar], 1;\nret; }\n";
+/// The manual allows at most 2^20-1 arrivals; ptxas does not check it.
+const DOUBTFUL: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b64 %rd<2>;\n.shared .b8 bytes[16];\n\
+mbarrier.init.shared.b64 [bytes], 1;\nret; }\n";
+
+/// A folder of its own for a test, with files in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder for the test");
+        Folder(path)
+    }
+
+    fn with(self, name: &str, content: impl AsRef<[u8]>) -> Folder {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        fs::write(path, content).expect("a file");
+        self
+    }
+
+    /// Runs `mbar` in the folder.
+    fn mbar(&self, arguments: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
+        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
+        Run::of(command.output().expect("mbar starts"), arguments)
+    }
+
+    fn mbar_with_input(&self, arguments: &[&str], input: &[u8]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
+        command.args(arguments).current_dir(&self.0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("mbar starts");
+        child.stdin.take().expect("a pipe").write_all(input).expect("mbar reads");
+        Run::of(child.wait_with_output().expect("mbar ends"), arguments)
+    }
+}
+
+/// What a run gave.
+struct Run {
+    arguments: String,
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    fn of(output: Output, arguments: &[&str]) -> Run {
+        Run {
+            arguments: arguments.join(" "),
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
+            err: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
+        }
+    }
+
+    #[track_caller]
+    fn exits(&self, code: i32) -> &Run {
+        assert_eq!(self.code, Some(code), "mbar {}\n{}{}", self.arguments, self.out, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn says(&self, text: &str) -> &Run {
+        assert!(self.out.contains(text), "mbar {}: no {text:?} on stdout:\n{}", self.arguments, self.out);
+        self
+    }
+
+    #[track_caller]
+    fn complains(&self, text: &str) -> &Run {
+        assert!(self.err.contains(text), "mbar {}: no {text:?} on stderr:\n{}", self.arguments, self.err);
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|e| panic!("mbar {}: {e}:\n{}", self.arguments, self.out))
+    }
+}
+
+#[test]
+fn exit_codes_tell_clean_from_faulty_from_unusable() {
+    let folder = Folder::new("exit_codes").with("clean.ptx", CLEAN).with("faulty.ptx", FAULTY);
+    folder.mbar(&["check", "clean.ptx"]).exits(0);
+    folder.mbar(&["check", "faulty.ptx"]).exits(1).says("unknown-instruction");
+    folder.mbar(&["check", "clean.ptx", "faulty.ptx"]).exits(1);
+    folder.mbar(&["check", "faulty.ptx", "missing.ptx"]).exits(2).says("unknown-instruction");
+    folder.mbar(&["check", "."]).exits(1).says("faulty.ptx");
+}
+
+#[test]
+fn denied_warnings_count_as_errors() {
+    let folder = Folder::new("deny").with("doubtful.ptx", DOUBTFUL);
+    let json = folder.mbar(&["check", "--format", "json", "doubtful.ptx"]).exits(0).json();
+    assert!(json["summary"]["warnings"].as_u64() > Some(0), "the example must have a warning: {json}");
+    folder.mbar(&["check", "--deny", "warnings", "doubtful.ptx"]).exits(1);
+    folder.mbar(&["check", "--deny", "notes", "doubtful.ptx"]).exits(2);
+}
+
+/// A file that cannot be used is named on stderr with what to do; the others are checked all the same.
+#[test]
+fn unusable_files_are_named_and_the_others_are_checked() {
+    let folder = Folder::new("unusable")
+        .with("faulty.ptx", FAULTY)
+        .with("latin1.ptx", b"// gr\xf6\xdfe\n.version 8.0\n")
+        .with("late.ptx", [CLEAN.as_bytes(), b"// \xff\n"].concat())
+        .with("binary.ptx", b"\x50\xed\x55\xba\x01\x00\x10\x00\x00\x00\x00\x00")
+        .with("kernel.cubin", b"\x7fELF\x02\x01\x01\x33\x07\x00\x00\x00")
+        .with("empty/readme.txt", "no PTX here");
+    for (name, words) in [
+        ("missing.ptx", "no such file"),
+        ("empty", "no .ptx file"),
+        ("latin1.ptx", "line 1"),
+        ("late.ptx", "line 5"),
+        ("binary.ptx", "binary"),
+        ("kernel.cubin", "cuobjdump"),
+    ] {
+        let run = folder.mbar(&["check", name, "faulty.ptx"]);
+        run.exits(2).complains(name).says("unknown-instruction");
+        assert!(run.err.to_lowercase().contains(words), "{name}: no {words:?} in {}", run.err);
+        assert!(!run.err.contains("panicked"), "{}", run.err);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_without_permission_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("permission").with("secret.ptx", CLEAN);
+    let path = folder.0.join("secret.ptx");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("chmod");
+    // Root reads everything; then there is nothing to see.
+    if fs::read(&path).is_err() {
+        folder.mbar(&["check", "secret.ptx"]).exits(2).complains("secret.ptx").complains("ermission");
+    }
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let folder = Folder::new("stdin").with("clean.ptx", CLEAN);
+    folder.mbar_with_input(&["check", "-"], CLEAN.as_bytes()).exits(0);
+    folder.mbar_with_input(&["check", "-"], FAULTY.as_bytes()).exits(1).says("<stdin>");
+    folder.mbar_with_input(&["check", "clean.ptx", "-"], FAULTY.as_bytes()).exits(1).says("<stdin>");
+    folder.mbar_with_input(&["check", "-"], b"\xff\xfe").exits(2).complains("<stdin>");
+}
+
+#[test]
+fn findings_go_to_stdout_and_the_summary_to_stderr() {
+    let folder = Folder::new("streams").with("faulty.ptx", FAULTY);
+    let run = folder.mbar(&["check", "faulty.ptx"]);
+    run.exits(1).says("faulty.ptx:6:1").says("mbarrier.init").complains("1 file checked: 1 error");
+    assert!(!run.out.contains('\u{1b}'), "no colour where nobody looks");
+    assert!(run.out.lines().all(|line| line == line.trim_end()), "no blanks at the end of lines");
+    let run = folder.mbar(&["--color", "always", "check", "faulty.ptx"]);
+    assert!(run.out.contains('\u{1b}'), "colour on demand");
+    folder.mbar(&["check", "--color=never", "faulty.ptx"]).exits(1);
+}
+
+/// The schema `mbar.check/1`: fields are only ever added.
+#[test]
+fn json_has_the_documented_fields() {
+    let folder = Folder::new("json").with("sub/faulty.ptx", FAULTY).with("clean.ptx", CLEAN);
+    let json = folder.mbar(&["check", "--format", "json", "sub/faulty.ptx", "clean.ptx"]).exits(1).json();
+    assert_eq!(json["schema"], "mbar.check/1");
+    assert_eq!(json["summary"], serde_json::json!({"files": 2, "errors": 1, "warnings": 0, "notes": 0}));
+    let findings = json["diagnostics"].as_array().expect("a list");
+    assert_eq!(findings.len(), 1);
+    let finding = &findings[0];
+    for (field, expected) in [
+        ("rule", "unknown-instruction"),
+        ("severity", "error"),
+        ("ptxas", "rejects"),
+        ("file", "sub/faulty.ptx"),
+    ] {
+        assert_eq!(finding[field], expected, "{field} of {finding}");
+    }
+    for (field, expected) in [("line", 6), ("column", 1), ("end_line", 6)] {
+        assert_eq!(finding[field], expected, "{field} of {finding}");
+    }
+    assert!(finding["end_column"].as_u64() > Some(1), "{finding}");
+    assert!(finding["message"].as_str().is_some_and(|message| message.contains("mbarrier.ini")), "{finding}");
+    for list in ["notes", "helps", "fixes"] {
+        assert!(finding[list].is_array(), "{list} of {finding}");
+    }
+    let nothing = folder.mbar(&["check", "--format", "json", "clean.ptx"]).exits(0).json();
+    assert_eq!(nothing["diagnostics"], serde_json::json!([]));
+}
+
+/// A fix in the JSON, applied, gives a clean file.
+#[test]
+fn json_tells_how_to_mend_it() {
+    let folder = Folder::new("fix").with("old.ptx", CLEAN.replace("8.0", "7.0"));
+    let json = folder.mbar(&["check", "--format", "json", "old.ptx"]).exits(1).json();
+    let fix = &json["diagnostics"][0]["fixes"][0];
+    assert!(fix["title"].is_string(), "{json}");
+    let edit = &fix["edits"][0];
+    let number = |field: &str| edit[field].as_u64().unwrap_or_else(|| panic!("{field} in {edit}")) as usize;
+    let text = CLEAN.replace("8.0", "7.0");
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    let line = &mut lines[number("line") - 1];
+    line.replace_range(
+        number("column") - 1..number("end_column") - 1,
+        edit["replacement"].as_str().expect("a text"),
+    );
+    let folder = Folder::new("fixed").with("new.ptx", lines.join("\n"));
+    folder.mbar(&["check", "new.ptx"]).exits(0);
+}
+
+#[test]
+fn json_is_whole_even_when_a_file_is_missing() {
+    let folder = Folder::new("json_missing").with("clean.ptx", CLEAN);
+    let run = folder.mbar(&["check", "--format", "json", "missing.ptx", "clean.ptx"]);
+    assert_eq!(run.exits(2).complains("missing.ptx").json()["summary"]["files"], 1);
+}
+
+#[test]
+fn target_version_and_release_can_be_asked_for() {
+    let folder = Folder::new("asked").with("clean.ptx", CLEAN);
+    folder.mbar(&["check", "--target", "sm_80", "--ptx", "7.0", "clean.ptx"]).exits(0);
+    folder.mbar(&["check", "--cuda", "11.8", "clean.ptx"]).exits(1).says("toolkit-too-old");
+    folder.mbar(&["check", "--cuda", "12.0", "clean.ptx"]).exits(0);
+}
+
+#[test]
+fn wrong_usage_is_explained() {
+    let folder = Folder::new("usage").with("clean.ptx", CLEAN);
+    folder.mbar(&[]).exits(2);
+    folder.mbar(&["check"]).exits(2).complains("PATH");
+    folder.mbar(&["chek", "clean.ptx"]).exits(2).complains("check");
+    folder.mbar(&["check", "--fromat", "json", "clean.ptx"]).exits(2).complains("--format");
+    folder.mbar(&["check", "--format", "xml", "clean.ptx"]).exits(2).complains("json");
+    folder.mbar(&["check", "--target", "sm_9O", "clean.ptx"]).exits(2).complains("did you mean sm_90");
+    folder.mbar(&["check", "--ptx", "8.9", "clean.ptx"]).exits(2).complains("9.5");
+    folder.mbar(&["check", "--cuda", "12.7", "clean.ptx"]).exits(2).complains("12.8");
+}
+
+#[test]
+fn help_tells_the_exit_codes() {
+    let folder = Folder::new("help");
+    folder.mbar(&["--help"]).exits(0).says("check").says("explain").says("forms");
+    folder.mbar(&["check", "--help"]).exits(0).says("Exit codes: 0").says("--deny").says("--format");
+    folder.mbar(&["--version"]).exits(0).says(env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn forms_shows_instructions() {
+    let folder = Folder::new("forms");
+    folder.mbar(&["forms"]).exits(0).says("mbarrier.init").says("cp.async.bulk");
+    folder.mbar(&["forms", "mbarrier.init"]).exits(0).says("sm_80").says(".layout");
+    folder
+        .mbar(&["forms", "tensor"])
+        .exits(0)
+        .says("cp.async.bulk.tensor")
+        .says("cp.async.bulk.prefetch.tensor");
+    folder.mbar(&["forms", "mbarrier.innit"]).exits(2).complains("mbarrier.init");
+    folder.mbar(&["forms", "qqqqqqqqqq"]).exits(2).complains("qqqqqqqqqq");
+}
+
+#[test]
+fn explain_shows_rules() {
+    let folder = Folder::new("explain");
+    let list = folder.mbar(&["explain"]);
+    for rule in mbar::check::rules() {
+        list.exits(0).says(rule.name).says(rule.summary);
+        folder.mbar(&["explain", rule.name]).exits(0).says(rule.page.trim()).says("ptxas");
+    }
+    folder.mbar(&["explain", "unknown-modifer"]).exits(2).complains("unknown-modifier");
+    folder.mbar(&["explain", "qqqqqqqqqq"]).exits(2).complains("qqqqqqqqqq");
+}
+
+#[test]
+fn two_runs_print_the_same() {
+    let folder = Folder::new("same");
+    for format in ["human", "json"] {
+        let cases = support::data("cases");
+        let cases = cases.to_str().expect("a UTF-8 path");
+        let (first, second) = (
+            folder.mbar(&["check", "-v", "--format", format, cases]),
+            folder.mbar(&["check", "-v", "--format", format, cases]),
+        );
+        assert!(first.out == second.out && first.err == second.err, "{format}: two runs differ");
+        assert!(first.out.len() > 1000, "{format}: something is printed");
+    }
+}
+
+/// A reader that goes away ends the output in silence.
+#[test]
+fn a_broken_pipe_is_silent() {
+    let many: String = FAULTY
+        .replace("mbarrier.ini.shared.b64 [bar], 1;", &"mbarrier.ini.shared.b64 [bar], 1;\n".repeat(5000));
+    let folder = Folder::new("pipe").with("many.ptx", many);
+    for arguments in [
+        &["check", "many.ptx"][..],
+        &["check", "--format", "json", "many.ptx"],
+        &["forms", "e"],
+        &["explain"],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
+        command.args(arguments).current_dir(&folder.0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("mbar starts");
+        drop(child.stdout.take());
+        let mut err = String::new();
+        child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("UTF-8");
+        let status = child.wait().expect("mbar ends");
+        assert!(!err.contains("panicked") && !err.contains("pipe"), "mbar {}: {err}", arguments.join(" "));
+        assert!(status.code().is_some_and(|code| code <= 2), "mbar {}: {status}", arguments.join(" "));
+    }
+}
