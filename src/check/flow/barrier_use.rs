@@ -105,10 +105,11 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
     if !flow.is_kernel() || declared_alone(flow) {
         return;
     }
+    let always_run = flow.inevitable_from(0);
     let left_before = flow.before(|at| u8::from(matches!(flow.meanings[at], Some(Meaning::End) | None)));
     for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {
         let block = flow.block_of(init);
-        let unconditional = flow.inst(init).guard.is_none() && flow.post_dominates(block, 0);
+        let unconditional = flow.inst(init).guard.is_none() && always_run.contains(&block);
         // A thread may have left before; each thread may have a barrier of its own.
         let known =
             matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
