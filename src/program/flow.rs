@@ -4,7 +4,7 @@
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::meaning::Meaning;
@@ -46,6 +46,7 @@ pub struct Flow<'a> {
     definitions: OnceCell<FxHashMap<RegisterId, Vec<Definition>>>,
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
+    controls: OnceCell<Vec<SmallVec<[(u32, u32); 2]>>>,
     /// How many steps walks may still take: questions about a function cost linear time together.
     steps_left: Cell<usize>,
 }
@@ -74,6 +75,7 @@ impl<'a> Flow<'a> {
             definitions: OnceCell::new(),
             memo: RefCell::default(),
             post_dominators: OnceCell::new(),
+            controls: OnceCell::new(),
             steps_left: Cell::new(100_000 + 32 * routine.instructions.len()),
         }
     }
@@ -318,43 +320,62 @@ impl<'a> Flow<'a> {
         self.post_dominators.get_or_init(|| post_dominators(&self.blocks))
     }
 
-    /// Whether every path from `from` to the end of the thread passes `block`.
-    pub fn post_dominates(&self, block: BlockId, from: BlockId) -> bool {
+    /// The blocks that every path from `from` to the end of the thread passes, itself included.
+    pub fn inevitable_from(&self, from: BlockId) -> FxHashSet<BlockId> {
         let tree = self.post_dominators();
-        let mut at = from;
-        loop {
-            if at == block {
-                return true;
-            }
-            match tree.get(at) {
-                Some(&next) if next != at => at = next,
-                _ => return false,
-            }
-        }
-    }
-
-    /// The branches that decide whether `block` runs, directly or through other branches: the block
-    /// that ends in the branch, and the successor from which `block` is on the way.
-    pub fn controlling(&self, block: BlockId) -> Vec<(BlockId, BlockId)> {
-        let mut result = Vec::new();
-        let mut seen = vec![false; self.blocks.len()];
-        let mut pending = vec![block];
-        while let Some(block) = pending.pop() {
-            for (branch, from) in self.blocks.iter().enumerate() {
-                if from.successors.len() < 2 || (branch != block && self.post_dominates(block, branch)) {
-                    continue;
-                }
-                for &successor in &from.successors {
-                    if self.post_dominates(block, successor) && !result.contains(&(branch, successor)) {
-                        result.push((branch, successor));
-                        if !std::mem::replace(&mut seen[branch], true) {
-                            pending.push(branch);
-                        }
-                    }
-                }
-            }
+        let mut result = FxHashSet::default();
+        let mut next = Some(from);
+        while let Some(block) = next.filter(|&block| block < tree.len() && result.insert(block)) {
+            next = tree.get(block).copied();
         }
         result
+    }
+
+    /// The nearest branch that decides whether `block` runs, directly or through other branches, and
+    /// is `wanted`: the block that ends in the branch, and the successor from which `block` is on the
+    /// way. `None` also when the search was cut short to keep the time linear.
+    pub fn controlling(
+        &self,
+        block: BlockId,
+        wanted: impl Fn(BlockId) -> bool,
+    ) -> Option<(BlockId, BlockId)> {
+        let controls = self.controls.get_or_init(|| self.find_controls());
+        let mut seen: FxHashSet<BlockId> = FxHashSet::default();
+        let mut pending = vec![block];
+        while let Some(block) = pending.pop() {
+            for &(branch, successor) in &controls[block] {
+                self.steps_left.set(self.steps_left.get().checked_sub(1)?);
+                if wanted(branch as BlockId) {
+                    return Some((branch as BlockId, successor as BlockId));
+                }
+                if seen.insert(branch as BlockId) {
+                    pending.push(branch as BlockId);
+                }
+            }
+        }
+        None
+    }
+
+    /// For every block the branches that decide directly whether it runs: those that have it on every
+    /// path from one successor, but not from the branch itself. Within the budget.
+    fn find_controls(&self) -> Vec<SmallVec<[(u32, u32); 2]>> {
+        let tree = self.post_dominators();
+        let mut controls = vec![SmallVec::new(); self.blocks.len()];
+        for (branch, from) in self.blocks.iter().enumerate().filter(|(_, from)| from.successors.len() > 1) {
+            for &successor in &from.successors {
+                let mut block = successor;
+                while block < tree.len() && (block != tree[branch] || tree[branch] == branch) {
+                    let Some(left) = self.steps_left.get().checked_sub(1) else { return controls };
+                    self.steps_left.set(left);
+                    controls[block].push((branch as u32, successor as u32));
+                    if tree[block] == block {
+                        break;
+                    }
+                    block = tree[block];
+                }
+            }
+        }
+        controls
     }
 
     /// The register that an address operand starts with.

@@ -49,8 +49,11 @@ pub static USE_AFTER_INVAL: Rule = Rule {
 /// Runs the rules.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     uninitialised(program, flows, out);
+    let launched_alone = launched_alone(program);
     for flow in flows {
-        every_thread(flow, out);
+        if !launched_alone {
+            every_thread(flow, out);
+        }
         lifetimes(flow, out);
     }
 }
@@ -99,13 +102,14 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
 
 /// An init that nothing keeps any thread from.
 fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    if !flow.is_kernel() || single_thread(flow) {
+    if !flow.is_kernel() || declared_alone(flow) {
         return;
     }
+    let always_run = flow.inevitable_from(0);
     let left_before = flow.before(|at| u8::from(matches!(flow.meanings[at], Some(Meaning::End) | None)));
     for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {
         let block = flow.block_of(init);
-        let unconditional = flow.inst(init).guard.is_none() && flow.post_dominates(block, 0);
+        let unconditional = flow.inst(init).guard.is_none() && always_run.contains(&block);
         // A thread may have left before; each thread may have a barrier of its own.
         let known =
             matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
@@ -122,22 +126,24 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A CTA of one thread, as far as the file says.
-fn single_thread(flow: &Flow) -> bool {
-    let function = flow.program.function(flow.routine);
-    let module = &flow.program.module;
-    let launched = module.comments.iter().any(|&comment| {
-        let text = module.text(comment);
+/// The file's launch has CTAs of one thread.
+fn launched_alone(program: &Program) -> bool {
+    program.module.comments.iter().any(|&comment| {
+        let text = program.module.text(comment);
         text.contains("mbar: launch") && text.split_whitespace().any(|word| word == "block=1")
-    });
-    let declared = function.directives.iter().any(|directive| {
+    })
+}
+
+/// The kernel is declared to run in CTAs of one thread.
+fn declared_alone(flow: &Flow) -> bool {
+    let module = &flow.program.module;
+    flow.program.function(flow.routine).directives.iter().any(|directive| {
         let limit = matches!(module.name(directive.name.symbol), ".reqntid" | ".maxntid");
         limit
             && directive.arguments.iter().all(|argument| {
                 matches!(argument, crate::syntax::ast::DirectiveArgument::Const(c) if c.value.int() == Some(1))
             })
-    });
-    launched || declared
+    })
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -1,5 +1,7 @@
 //! Aligned barriers that only some lanes of a warp reach.
 
+use rustc_hash::FxHashSet;
+
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::Mod;
 use crate::program::flow::{At, BlockId, Flow};
@@ -28,9 +30,8 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     let met_later = flow.after(|at| u8::from(is_met(flow, at)));
     for barrier in barriers {
         let block = flow.block_of(barrier);
-        let controlling = flow.controlling(block);
-        let split = controlling.iter().find(|(branch, _)| splits.contains(branch));
-        let Some(&(branch, towards)) = split else { continue };
+        let split = flow.controlling(block, |branch| splits.contains(&branch));
+        let Some((branch, towards)) = split else { continue };
         if others_just_end(flow, &met_later, branch, towards) {
             continue;
         }
@@ -73,7 +74,7 @@ fn is_aligned(flow: &Flow, at: At) -> bool {
 }
 
 /// Blocks that end in a branch whose predicate surely differs within a warp.
-fn splitting_branches(flow: &Flow) -> Vec<BlockId> {
+fn splitting_branches(flow: &Flow) -> FxHashSet<BlockId> {
     let ends = |block: &(BlockId, &crate::program::flow::Block)| block.1.successors.len() > 1;
     flow.blocks
         .iter()
