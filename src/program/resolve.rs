@@ -157,6 +157,9 @@ impl<'a> Resolver<'a> {
         let routine = function.body.as_ref().map(|body| {
             self.find_labels(&mut current, body);
             self.body(&mut current, body);
+            current.routine.values.shrink_to_fit();
+            current.routine.instructions.shrink_to_fit();
+            current.routine.registers.shrink_to_fit();
             current.routine
         });
         self.scopes.close();

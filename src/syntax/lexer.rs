@@ -25,7 +25,8 @@ pub(super) fn lex(text: &str) -> Lexed {
         at: 0,
         opcode_goes_on: false,
         out: Lexed {
-            tokens: Vec::with_capacity(text.len() / 5 + 8),
+            // One token for three bytes is much; a denser file grows the list.
+            tokens: Vec::with_capacity(text.len() / 3 + 8),
             names: Names::default(),
             comments: Vec::new(),
             diagnostics: Vec::new(),
