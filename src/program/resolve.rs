@@ -160,7 +160,12 @@ impl<'a> Resolver<'a> {
             self.scopes.open();
             self.body(&mut current, body);
             self.scopes.close();
-            current.routine
+            let mut routine = current.routine;
+            routine.registers.shrink_to_fit();
+            routine.labels.shrink_to_fit();
+            routine.instructions.shrink_to_fit();
+            routine.values.shrink_to_fit();
+            routine
         });
         self.scopes.close();
         routine
