@@ -160,6 +160,7 @@ impl<'a> Resolver<'a> {
             current.routine.values.shrink_to_fit();
             current.routine.instructions.shrink_to_fit();
             current.routine.registers.shrink_to_fit();
+            current.routine.labels.shrink_to_fit();
             current.routine
         });
         self.scopes.close();

@@ -25,8 +25,7 @@ pub(super) fn lex(text: &str) -> Lexed {
         at: 0,
         opcode_goes_on: false,
         out: Lexed {
-            // One token for three bytes is much; a denser file grows the list.
-            tokens: Vec::with_capacity(text.len() / 3 + 8),
+            tokens: Vec::with_capacity(text.len() / 32 + 8),
             names: Names::default(),
             comments: Vec::new(),
             diagnostics: Vec::new(),
@@ -126,6 +125,18 @@ impl Lexer<'_> {
         self.push(Kind::Eof, self.bytes.len(), self.bytes.len());
     }
 
+    /// Adds a token. Where the room ends, the text so far says how many will follow: to double the room
+    /// would waste memory in a large file.
+    fn add(&mut self, token: Token) {
+        let tokens = &mut self.out.tokens;
+        if tokens.len() == tokens.capacity() {
+            let rest = self.bytes.len().saturating_sub(self.at) as u64;
+            let expected = (tokens.len() as u64 * rest / self.at.max(1) as u64) as usize;
+            tokens.reserve_exact((expected + expected / 16).max(tokens.len() / 8) + 64);
+        }
+        tokens.push(token);
+    }
+
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -133,7 +144,7 @@ impl Lexer<'_> {
     fn push(&mut self, kind: Kind, start: usize, end: usize) {
         self.opcode_goes_on = false;
         self.at = end;
-        self.out.tokens.push(Token::new(kind, start, end));
+        self.add(Token::new(kind, start, end));
     }
 
     /// The end of the letters, digits, `_` and `$` from `at` on.
@@ -148,7 +159,7 @@ impl Lexer<'_> {
         let text = &self.text[start..end];
         let symbol = self.out.names.intern(text);
         let kind = if text == "WARP_SZ" { Kind::WarpSize } else { Kind::Ident };
-        self.out.tokens.push(Token::named(kind, start, end, symbol));
+        self.add(Token::named(kind, start, end, symbol));
         self.at = end;
         self.opcode_goes_on = true;
     }
@@ -161,7 +172,7 @@ impl Lexer<'_> {
             b'%' => self.push(Kind::Percent, self.at, self.at + 1),
             b'_' => {
                 let symbol = self.out.names.intern("_");
-                self.out.tokens.push(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
+                self.add(Token::named(Kind::Underscore, self.at, self.at + 1, symbol));
                 self.opcode_goes_on = false;
                 self.at += 1;
             }
@@ -199,10 +210,10 @@ impl Lexer<'_> {
         let glued =
             self.opcode_goes_on && self.out.tokens.last().is_some_and(|last| last.end as usize == start);
         if glued {
-            self.out.tokens.push(Token::new(Kind::Word, start, end));
+            self.add(Token::new(Kind::Word, start, end));
         } else {
             let symbol = self.out.names.intern(&self.text[start..end]);
-            self.out.tokens.push(Token::named(Kind::Word, start, end, symbol));
+            self.add(Token::named(Kind::Word, start, end, symbol));
         }
         self.at = end;
     }

@@ -102,12 +102,13 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
 
 /// An init that nothing keeps any thread from.
 fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    if !flow.is_kernel() || declared_alone(flow) {
+    let mut inits = flow.all(|meaning| meaning == Meaning::BarrierInit).peekable();
+    if inits.peek().is_none() || !flow.is_kernel() || declared_alone(flow) {
         return;
     }
     let always_run = flow.inevitable_from(0);
     let left_before = flow.before(|at| u8::from(matches!(flow.meanings[at], Some(Meaning::End) | None)));
-    for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {
+    for init in inits {
         let block = flow.block_of(init);
         let unconditional = flow.inst(init).guard.is_none() && always_run.contains(&block);
         // A thread may have left before; each thread may have a barrier of its own.
