@@ -61,8 +61,8 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     names::check(program, out);
     instruction::check(program, settings, out);
     gate::check(program, out);
-    value::check(program, out);
     let flows = flow::flows(program);
+    value::check(program, &flows, out);
     address::check(program, &flows, out);
     flow::check(program, &flows, out);
 }

@@ -6,6 +6,9 @@ use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::resolve_type;
 use crate::isa::table::{Arg, Operand, Shape, ValueRange};
 use crate::isa::{self, RowMatch};
+use crate::program::flow::{At, Flow};
+use crate::program::meaning::Meaning;
+use crate::program::value::Known;
 use crate::program::{Fit, Inst, Program, Routine, Value, operand_index};
 use crate::source::Span;
 use crate::syntax::ast::{Operand as Syntax, OperandKind};
@@ -38,20 +41,27 @@ static TRUNCATED_CONSTANT: Rule = Rule {
     page: include_str!("truncated-constant.md"),
 };
 
-/// Runs the rules.
-pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
+/// Runs the rules. Registers are followed in the functions that have a flow.
+pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     let interesting: Vec<bool> = program.opcodes.iter().map(takes_constants).collect();
+    let mut flows = flows.iter().peekable();
     for routine in &program.routines {
-        for inst in &routine.instructions {
+        // Both lists are in the order of the file.
+        let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+        for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else {
                 continue;
             };
             let opcode = program.syntax(routine, inst).opcode.0 as usize;
-            if !interesting[opcode] || !has_constants(routine, inst) {
+            if !interesting[opcode] {
+                continue;
+            }
+            let flow = flow.filter(|flow| flow.meanings[at].is_some_and(Meaning::is_asynchronous));
+            if flow.is_none() && !has_constants(routine, inst) {
                 continue;
             }
             if let Some(found) = program.candidate(routine, inst, row) {
-                Site { program, routine, inst, found }.check(out);
+                Site { program, routine, inst, found, flow, at }.check(out);
             }
         }
     }
@@ -84,6 +94,9 @@ struct Site<'a> {
     routine: &'a Routine,
     inst: &'a Inst,
     found: &'a RowMatch,
+    /// For following registers; none where that is not worth the time.
+    flow: Option<&'a Flow<'a>>,
+    at: At,
 }
 
 impl Site<'_> {
@@ -99,6 +112,7 @@ impl Site<'_> {
     fn operand(&self, spec: &Operand, value: Value, syntax: &Syntax, out: &mut Vec<Diagnostic>) {
         match (&spec.shape, value) {
             (Shape::Value(_), Value::Const(_)) => self.constant(spec, value, syntax.span, out),
+            (Shape::Value(_), Value::Register(_)) => self.register(spec, value, syntax.span, out),
             (Shape::Vector(..), Value::Vector(..)) => {
                 let OperandKind::Vector(parts) = &syntax.kind else {
                     return;
@@ -143,6 +157,26 @@ impl Site<'_> {
                         .help("write the number that is meant, or use a wider type"),
                 );
             }
+        }
+    }
+
+    /// A register that always has the same value there is judged by it.
+    fn register(&self, spec: &Operand, value: Value, span: Span, out: &mut Vec<Diagnostic>) {
+        let (Some(flow), Shape::Value(shape)) = (self.flow, &spec.shape) else { return };
+        if spec.range.is_none() && spec.should.is_none() {
+            return;
+        }
+        let Known::Number(number) = flow.known(self.at, value) else { return };
+        let ty = resolve_type(self.found, shape.ty);
+        let number = wrapped(number, ty);
+        let bad = |range: &ValueRange| !range.contains(number, |arg| self.other(arg));
+        if let Some(range) = [spec.range, spec.should].into_iter().flatten().find(bad) {
+            let diagnostic = self.report(&UNDEFINED_VALUE, spec, number, range, span);
+            out.push(
+                diagnostic
+                    .severity(Severity::Warning)
+                    .note(format!("the register always has the value {number} there")),
+            );
         }
     }
 
@@ -235,4 +269,16 @@ fn fits(number: i128, ty: Type) -> bool {
         return true;
     }
     number >= -(1i128 << (bits - 1)) && number < 1i128 << bits
+}
+
+/// `number` as a register of `ty` holds it.
+fn wrapped(number: i64, ty: Type) -> i128 {
+    let number = i128::from(number);
+    match (ty.class(), ty.bits()) {
+        (TypeClass::Integer | TypeClass::Bits, bits @ 1..64) => {
+            let kept = number.rem_euclid(1 << bits);
+            if ty.is_signed() && kept >> (bits - 1) == 1 { kept - (1 << bits) } else { kept }
+        }
+        _ => number,
+    }
 }
