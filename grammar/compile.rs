@@ -93,6 +93,7 @@ struct Slot {
     optional: bool,
     group: usize,
     gate: usize,
+    leading: bool,
 }
 
 struct Operand {
@@ -508,7 +509,10 @@ fn modifiers(
 ) -> Result<Vec<Slot>> {
     let mut slots = Vec::new();
     let mut group = 0;
-    let mut rest = text;
+    let (mut rest, mut leading) = match text.strip_prefix('^') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
     while !rest.is_empty() {
         let (inner, optional) = match rest.strip_prefix('{') {
             Some(after) => {
@@ -539,7 +543,9 @@ fn modifiers(
             for alternative in &def.alternatives {
                 grammar.mods.insert(alternative.text.clone());
             }
-            slots.push(Slot { name: name.into(), def, optional, group: in_group, gate: slot_gate });
+            let gate = slot_gate;
+            slots.push(Slot { name: name.into(), def, optional, group: in_group, gate, leading });
+            leading = false;
         }
     }
     Ok(slots)
@@ -1108,9 +1114,10 @@ fn emit_row(out: &mut String, shared: &mut Shared, row: &Row) {
 fn emit_slot(shared: &mut Shared, slot: &Slot) -> String {
     let alternatives: Vec<String> = slot.def.alternatives.iter().map(emit_alternative).collect();
     format!(
-        "Slot {{ name: {:?}, optional: {}, group: {}, gate: GateId({}), default: {:?}, alternatives: {} }}",
+        "Slot {{ name: {:?}, optional: {}, leading: {}, group: {}, gate: GateId({}), default: {:?}, alternatives: {} }}",
         slot.name,
         slot.optional,
+        slot.leading,
         slot.group,
         slot.gate,
         slot.def.default.filter(|_| slot.optional),

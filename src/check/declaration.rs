@@ -115,6 +115,16 @@ fn declaration(program: &Program, variable: &Variable, place: Place, out: &mut V
             "store it as an integer (`selp.u32 r, 1, 0, p;`)",
         );
     }
+    if matches!(variable.ty, Type::Bf16 | Type::Bf16x2) {
+        let carrier = if variable.ty == Type::Bf16 { ".b16" } else { ".b32" };
+        let message = format!("nothing can be declared `{}`", variable.ty);
+        report(
+            variable.type_span,
+            message,
+            "only instructions have this type",
+            &format!("declare it `{carrier}`"),
+        );
+    }
     let bits = variable.ty.bits() * u32::from(variable.vector.max(1));
     if variable.vector > 1 && bits > 128 {
         let message = format!("a vector of {} `{}` has {bits} bits", variable.vector, variable.ty);
@@ -173,6 +183,14 @@ fn declarator(
         out.push(
             Diagnostic::new(&BAD_DECLARATION, span, message)
                 .help(format!("declare single registers with `{name}<N>`, or use `.local` memory")),
+        );
+        return;
+    }
+    if let Some(dimension) = declarator.dimensions.iter().flatten().find(|d| constant(**d).is_none()) {
+        let text = program.module.text(dimension.span);
+        out.push(
+            Diagnostic::new(&BAD_DECLARATION, dimension.span, format!("`{text}` is no size for `{name}`"))
+                .label("a whole number of elements is wanted"),
         );
         return;
     }

@@ -7,8 +7,15 @@ use crate::syntax::names::Symbol;
 use crate::types::{Type, TypeClass};
 
 /// The rules of this file.
-pub const RULES: &[&Rule] =
-    &[&UNKNOWN_NAME, &DUPLICATE_NAME, &UNKNOWN_LABEL, &GUARD_TYPE, &NOT_A_VECTOR, &BAD_INITIALIZER];
+pub const RULES: &[&Rule] = &[
+    &UNKNOWN_NAME,
+    &DUPLICATE_NAME,
+    &UNKNOWN_LABEL,
+    &GUARD_TYPE,
+    &NOT_A_VECTOR,
+    &NOT_AN_ADDRESS,
+    &BAD_INITIALIZER,
+];
 
 static UNKNOWN_NAME: Rule = Rule {
     name: "unknown-name",
@@ -40,6 +47,14 @@ static GUARD_TYPE: Rule = Rule {
     ptxas: Ptxas::Rejects,
     summary: "a guard `@r` whose register is no predicate",
     page: include_str!("guard-type.md"),
+};
+
+static NOT_AN_ADDRESS: Rule = Rule {
+    name: "not-an-address",
+    severity: Severity::Error,
+    ptxas: Ptxas::Rejects,
+    summary: "a label, function or special register inside the brackets of an address",
+    page: include_str!("not-an-address.md"),
 };
 
 static NOT_A_VECTOR: Rule = Rule {
@@ -144,6 +159,20 @@ fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnosti
                 "compare first: `setp.ne{ty} %p, {name}, {};`, and guard with `@%p`",
                 zero(*ty)
             ))
+        }
+        ProblemKind::GuardNotRegister => {
+            Diagnostic::new(&GUARD_TYPE, span, format!("the guard `{name}` is not a register"))
+                .label("must be a `.pred` register")
+                .help("compute the condition into a predicate with `setp` and guard with that")
+        }
+        ProblemKind::NotAnAddress => {
+            Diagnostic::new(&NOT_AN_ADDRESS, span, format!("`{name}` is neither a register nor a variable"))
+                .label("cannot be an address")
+                .help("write a register or a variable inside the brackets")
+        }
+        ProblemKind::NoComponents => {
+            Diagnostic::new(&NOT_A_VECTOR, span, format!("`{name}` is not a register and has no components"))
+                .help("load it into a vector register first, or leave the component out")
         }
         ProblemKind::NotAVector(ty) => {
             let message = format!("`{name}` is a scalar `{ty}` register and has no components");

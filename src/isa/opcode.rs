@@ -260,6 +260,8 @@ fn place(row: &Row, chosen: &[u8], modifier: Mod) -> Place {
                 return Place::Again;
             }
             taken = true;
+        } else if slot.leading && chosen.iter().any(|&filled| filled != 0) {
+            return Place::None;
         } else if last_of_class.is_none_or(|last| index > last) {
             return Place::Slot(index, alternative);
         }

@@ -276,6 +276,7 @@ impl Fit<'_> {
                 TypeClass::Bits if ty.bits() == bits => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
+            Actual::Function if value.constants != Constants::Never && access == Access::Read => Ok(()),
             Actual::VariableOffset(_)
                 if value.symbol == SymbolSpec::No
                     && value.constants != Constants::Never

@@ -193,6 +193,8 @@ pub struct Slot {
     pub alternatives: &'static [Alternative],
     /// May it be left out?
     pub optional: bool,
+    /// Must its modifier stand before all others?
+    pub leading: bool,
     /// Slots of one non-zero group come together or not at all.
     pub group: u8,
     /// What the slot needs when it is filled.

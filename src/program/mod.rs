@@ -210,6 +210,12 @@ pub enum ProblemKind {
     UnknownLabel(Option<Span>),
     /// The guard is no predicate register.
     GuardType(Type),
+    /// The guard is no register at all.
+    GuardNotRegister,
+    /// A label, function or special register where an address is wanted.
+    NotAnAddress,
+    /// A component of something that is no register.
+    NoComponents,
     /// A component of a scalar register.
     NotAVector(Type),
     /// A function is defined twice.

@@ -112,7 +112,7 @@ impl<'a> Resolver<'a> {
         let mut routines = Vec::new();
         for (item, index) in module.items.iter().zip(0..) {
             match item {
-                Item::Variable(declaration) => self.declare(declaration, None, None),
+                Item::Variable(declaration) => self.declare(declaration, None, None, false),
                 Item::Function(function) => {
                     self.function_name(function, index);
                     routines.extend(self.function(function, index));
@@ -152,12 +152,10 @@ impl<'a> Resolver<'a> {
         let labels = Labels { parents: vec![0], ..Labels::default() };
         let mut current = Current { function, item, routine: empty, labels, scope: 0, declared: None };
         for parameter in function.returns.iter().chain(&function.parameters) {
-            self.declare(parameter, Some(&mut current), Some(item));
+            self.declare(parameter, Some(&mut current), Some(item), true);
         }
         let routine = function.body.as_ref().map(|body| {
             self.find_labels(&mut current, body);
-            // ptxas takes a variable of a body that has the name of a parameter.
-            self.scopes.open();
             self.body(&mut current, body);
             self.scopes.close();
             let mut routine = current.routine;
@@ -228,7 +226,7 @@ impl<'a> Resolver<'a> {
                 }
                 StatementKind::Variable(declaration) => {
                     let item = current.item;
-                    self.declare(declaration, Some(current), Some(item));
+                    self.declare(declaration, Some(current), Some(item), false);
                 }
                 StatementKind::Instruction(instruction) => {
                     self.instruction(current, instruction, index);
@@ -261,9 +259,13 @@ impl<'a> Resolver<'a> {
     }
 
     /// Enters the names of a declaration into the innermost scope.
-    fn declare(&mut self, declaration: &Declaration, current: Option<&mut Current>, function: Option<u32>) {
-        // Parameters live in a scope of their own around the body.
-        let parameter = function.is_some() && self.scopes.depth() == 1;
+    fn declare(
+        &mut self,
+        declaration: &Declaration,
+        current: Option<&mut Current>,
+        function: Option<u32>,
+        parameter: bool,
+    ) {
         let mut current = current;
         for declarator in &declaration.declarators {
             let name = declarator.name;
@@ -274,7 +276,8 @@ impl<'a> Resolver<'a> {
                 let vector = declaration.vector.max(1);
                 let (space, ty, span) = (declaration.space, declaration.ty, name.span);
                 let count = constant(count).unwrap_or(0);
-                self.groups.push(Group { space, ty, vector, count, span });
+                let depth = self.scopes.depth();
+                self.groups.push(Group { space, ty, vector, count, depth, span });
                 Binding::Group(self.groups.len() as u32 - 1)
             } else if declaration.space == Space::Reg {
                 let Some(current) = current.as_deref_mut() else { continue };
@@ -288,6 +291,14 @@ impl<'a> Resolver<'a> {
                 Binding::Variable(VariableId(self.variables.len() as u32 - 1))
             };
             self.check_initializer(declaration, declarator);
+            if let Some((group, number)) = self.scopes.group_of(&self.module.names, name.symbol)
+                && declarator.count.is_none()
+            {
+                let group = self.groups[group as usize];
+                if number < group.count && group.depth == self.scopes.depth() {
+                    self.problem(name, ProblemKind::Duplicate(group.span));
+                }
+            }
             let redeclares_extern = declaration.linkage.is_some()
                 && matches!(
                     (binding, self.scopes.get(name.symbol)),
@@ -306,7 +317,7 @@ impl<'a> Resolver<'a> {
 
     /// A group in an inner scope hides members of an outer group that are bound already.
     fn shadow_members(&mut self, group: u32, base: Name) {
-        if self.scopes.depth() <= 2 {
+        if self.scopes.depth() <= 1 {
             return;
         }
         let count = self.groups[group as usize].count;
@@ -315,8 +326,8 @@ impl<'a> Resolver<'a> {
             if let Some(symbol) = self.module.names.get(&format!("{text}{number}"))
                 && self.scopes.get(symbol).is_some()
             {
-                // Bound to the base for now: the first use makes the member.
-                self.scopes.bind(symbol, Binding::Group(group), base.span);
+                // The first use makes the member.
+                self.scopes.hide(symbol);
             }
         }
     }
@@ -355,7 +366,11 @@ impl<'a> Resolver<'a> {
                 }
                 Some((id, guard.negated))
             }
-            _ => None,
+            Value::Unknown => None,
+            _ => {
+                self.problem(guard.name, ProblemKind::GuardNotRegister);
+                None
+            }
         });
         let operands = self.module.operands(instruction);
         let label_first = self.label_first[instruction.opcode.0 as usize];
@@ -431,7 +446,11 @@ impl<'a> Resolver<'a> {
                         Value::Component(id, *component)
                     }
                     Value::Special(index, _) => Value::Special(index, Some(*component)),
-                    _ => Value::Unknown,
+                    Value::Unknown => Value::Unknown,
+                    _ => {
+                        self.problem(*name, ProblemKind::NoComponents);
+                        Value::Unknown
+                    }
                 }
             }
             OperandKind::Not(name) => match self.name(current, *name, false) {
@@ -490,7 +509,11 @@ impl<'a> Resolver<'a> {
         match self.name(current, name, false) {
             Value::Register(id) => Base::Register(id),
             Value::Variable(id, _) => Base::Variable(id),
-            _ => Base::Unknown,
+            Value::Unknown => Base::Unknown,
+            _ => {
+                self.problem(name, ProblemKind::NotAnAddress);
+                Base::Unknown
+            }
         }
     }
 

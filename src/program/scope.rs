@@ -29,6 +29,8 @@ pub struct Group {
     pub vector: u8,
     /// How many names.
     pub count: u32,
+    /// The scope's depth.
+    pub depth: u32,
     /// Where it is declared.
     pub span: Span,
 }
@@ -44,14 +46,16 @@ struct Entry {
 #[derive(Default)]
 pub struct Scopes {
     table: Vec<Option<Entry>>,
-    log: Vec<(Symbol, Option<Entry>)>,
+    /// Base names of groups are a name space of their own: `v<4>` and `v` may stand side by side.
+    groups: Vec<Option<Entry>>,
+    log: Vec<(Symbol, bool, Option<Entry>)>,
     marks: Vec<usize>,
 }
 
 impl Scopes {
     /// No names, for a module with `symbols` identifiers.
     pub fn new(symbols: usize) -> Self {
-        Scopes { table: vec![None; symbols], ..Scopes::default() }
+        Scopes { table: vec![None; symbols], groups: vec![None; symbols], ..Scopes::default() }
     }
 
     /// Opens a scope.
@@ -62,8 +66,9 @@ impl Scopes {
     /// Closes the innermost scope.
     pub fn close(&mut self) {
         let mark = self.marks.pop().unwrap_or(0);
-        for (symbol, before) in self.log.drain(mark..).rev() {
-            self.table[symbol.index()] = before;
+        for (symbol, is_group, before) in self.log.drain(mark..).rev() {
+            let table = if is_group { &mut self.groups } else { &mut self.table };
+            table[symbol.index()] = before;
         }
     }
 
@@ -75,10 +80,25 @@ impl Scopes {
     /// Binds `symbol` in the innermost scope; the earlier declaration if there is one in this scope.
     pub fn bind(&mut self, symbol: Symbol, binding: Binding, span: Span) -> Option<Span> {
         let depth = self.depth();
-        let before = self.table[symbol.index()];
-        self.log.push((symbol, before));
-        self.table[symbol.index()] = Some(Entry { binding, depth, span });
+        let is_group = matches!(binding, Binding::Group(_));
+        let table = if is_group { &mut self.groups } else { &mut self.table };
+        let before = table[symbol.index()].replace(Entry { binding, depth, span });
+        self.log.push((symbol, is_group, before));
         before.filter(|entry| entry.depth == depth).map(|entry| entry.span)
+    }
+
+    /// Takes away what `symbol` is bound to, for the rest of the innermost scope.
+    pub fn hide(&mut self, symbol: Symbol) {
+        let before = self.table[symbol.index()].take();
+        self.log.push((symbol, false, before));
+    }
+
+    /// The group whose base name `symbol` is.
+    fn group(&self, symbol: Symbol) -> Option<u32> {
+        match self.groups[symbol.index()]?.binding {
+            Binding::Group(group) => Some(group),
+            _ => None,
+        }
     }
 
     /// What `symbol` is bound to.
@@ -96,7 +116,7 @@ impl Scopes {
         }
         // `r1<4>` makes r10 … r13: the digits may belong to the base as well.
         for split in base.len()..text.len() {
-            let Some(Binding::Group(group)) = names.get(&text[..split]).and_then(|s| self.get(s)) else {
+            let Some(group) = names.get(&text[..split]).and_then(|s| self.group(s)) else {
                 continue;
             };
             let number = &text[split..];

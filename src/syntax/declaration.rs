@@ -157,7 +157,12 @@ fn word<'a>(input: Tokens<'a>, words: &mut Words) -> Result<Tokens<'a>, Err<Unpa
         }
     } else if let Some(space) = Space::from_text(text) {
         match words.space {
-            None => words.space = Some((space, span)),
+            None => {
+                if let Some((_, ty)) = words.ty {
+                    late_space(input, span, ty);
+                }
+                words.space = Some((space, span));
+            }
             Some(_) => second(input, span, "state space"),
         }
     } else if let Some(linkage) = Linkage::from_text(text) {
@@ -213,6 +218,15 @@ fn second(input: Tokens<'_>, span: Span, what: &str) {
         Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` is a second {what}"))
             .note(format!("a declaration has one {what}"))
             .fix(Applicability::Unsafe, format!("remove `{text}`"), span, ""),
+    );
+}
+
+#[cold]
+fn late_space(input: Tokens<'_>, span: Span, ty: Span) {
+    let (text, ty) = (input.slice(span), input.slice(ty));
+    input.report(
+        Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` must stand before `{ty}`"))
+            .help(format!("write `{text} {ty}`")),
     );
 }
 

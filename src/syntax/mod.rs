@@ -58,8 +58,10 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
     };
     let items = parser.module();
     let parser::Parser { names, opcodes, mut operands, .. } = parser;
-    operands.shrink_to_fit();
     let diagnostics = context.into_diagnostics();
+    // The tokens have done their work; what is kept is cut to size without them beside it.
+    drop(lexed.tokens);
+    operands.shrink_to_fit();
     let opcodes = (0..opcodes.len() as u32)
         .map(|index| Opcode { text: opcodes.text(Symbol(index)).to_string() })
         .collect();
