@@ -157,7 +157,6 @@ impl<'a> Resolver<'a> {
         let routine = function.body.as_ref().map(|body| {
             self.find_labels(&mut current, body);
             self.body(&mut current, body);
-            self.scopes.close();
             let mut routine = current.routine;
             routine.registers.shrink_to_fit();
             routine.labels.shrink_to_fit();
