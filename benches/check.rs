@@ -15,7 +15,8 @@ use mbar::check::{Settings, check};
 use mbar::diagnostic::Severity;
 use mbar::source::SourceFile;
 
-const EMPTY_KERNEL: &str = ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n";
+const EMPTY_KERNEL: &str =
+    ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n    ret;\n}\n";
 
 fn main() {
     let mut criterion = Criterion::default()

@@ -29,7 +29,9 @@ fn commands(readme: &str) -> Vec<Shown<'_>> {
             ("```console", _) => inside = true,
             ("```", _) => inside = false,
             (_, Some(command)) if inside => found.push(Shown { command, output: Vec::new() }),
-            _ if inside => found.last_mut().expect("a block begins with a command").output.push(line.trim_end()),
+            _ if inside => {
+                found.last_mut().expect("a block begins with a command").output.push(line.trim_end())
+            }
             _ => {}
         }
     }
