@@ -157,12 +157,11 @@ impl<'a> Resolver<'a> {
         let routine = function.body.as_ref().map(|body| {
             self.find_labels(&mut current, body);
             self.body(&mut current, body);
-            let mut routine = current.routine;
-            routine.registers.shrink_to_fit();
-            routine.labels.shrink_to_fit();
-            routine.instructions.shrink_to_fit();
-            routine.values.shrink_to_fit();
-            routine
+            current.routine.values.shrink_to_fit();
+            current.routine.instructions.shrink_to_fit();
+            current.routine.registers.shrink_to_fit();
+            current.routine.labels.shrink_to_fit();
+            current.routine
         });
         self.scopes.close();
         routine
