@@ -761,9 +761,18 @@ impl OperandParser<'_> {
         if let Ok(n) = text.parse::<u8>() {
             return Ok(format!("Length::Fixed({n})"));
         }
-        let (slot, less) = text.split_once('-').unwrap_or((text, "0"));
-        let less: u8 = less.trim().parse().map_err(|_| format!("`{text}` is not a length"))?;
-        Ok(format!("Length::Slot({}, {less})", self.slot(slot.trim())?))
+        let operator = text.find(['-', '*', '/']);
+        let (slot, number) = operator.map_or((text, "-0"), |at| text.split_at(at));
+        let number: (char, u8) = match (number.chars().next(), number[1..].trim().parse()) {
+            (Some(operator), Ok(n)) => (operator, n),
+            _ => return Err(format!("`{text}` is not a length")),
+        };
+        let slot = self.slot(slot.trim())?;
+        Ok(match number {
+            ('*', n) => format!("Length::Times({slot}, {n})"),
+            ('/', n) if n > 0 => format!("Length::Over({slot}, {n})"),
+            (_, less) => format!("Length::Slot({slot}, {less})"),
+        })
     }
 
     fn address(&mut self, inner: &str, access: &'static str) -> Result<Operand> {
@@ -781,6 +790,8 @@ impl OperandParser<'_> {
                 // Generic; the word is for readers.
             } else if word == "any" {
                 space = "SpaceSpec::Any".into();
+            } else if word == "tmem" {
+                space = "SpaceSpec::Tensor".into();
             } else if let Some(text) = word.strip_prefix("should=") {
                 should = space_variant(text);
             } else if let Some(text) = word.strip_prefix("align=") {

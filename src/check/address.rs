@@ -182,25 +182,31 @@ impl Site<'_> {
     fn width(&self, address: &AddressSpec, base: Base, span: Span, out: &mut Vec<Diagnostic>) {
         let Base::Register(id) = base else { return };
         let register = self.routine.register(id);
-        let generic = resolve_space(self.found, address.space).is_none();
-        let name = self.program.module.name(register.symbol);
-        let bits = register.ty.bits();
-        if bits >= 32 && !(generic && bits < 64 && self.program.header.address_size == 64) {
+        if address.space == SpaceSpec::Tensor {
             return;
         }
-        let message = if generic && bits >= 32 {
-            format!("a generic address has 64 bits; `{name}` is a `{}` register", register.ty)
+        let space = resolve_space(self.found, address.space);
+        // The other spaces are windows of less than 4 GiB.
+        let wide = matches!(space, None | Some(Space::Global));
+        let name = self.program.module.name(register.symbol);
+        let bits = register.ty.bits();
+        if bits >= 32 && !(wide && bits < 64 && self.program.header.address_size == 64) {
+            return;
+        }
+        let message = if wide && bits >= 32 {
+            let kind = if space.is_none() { "generic" } else { "`.global`" };
+            format!("a {kind} address has 64 bits; `{name}` is a `{}` register", register.ty)
         } else {
             format!("`{name}` is a `{}` register, too narrow for an address", register.ty)
         };
         let mut diagnostic = Diagnostic::new(&NARROW_ADDRESS, span, message)
             .label(format!("{bits} bits"))
             .also(register.span, "declared here");
-        if generic && bits >= 32 {
+        if wide && bits >= 32 {
             diagnostic = diagnostic.note(
-                "ptxas accepts it while it parses and refuses it when it generates code for sm_90 and later",
+                "ptxas accepts it while it parses; with most instructions it refuses to generate code for sm_90 and later",
             );
-            if matches!(address.space, SpaceSpec::Slot(_)) {
+            if space.is_none() && matches!(address.space, SpaceSpec::Slot(_)) {
                 diagnostic =
                     diagnostic.help("if it is a shared-memory address, spell the state space: `.shared`");
             }

@@ -171,6 +171,8 @@ fn vector_length(row: &Row, length: Length) -> String {
         Length::Fixed(count) => format!("{count} times"),
         Length::Slot(slot, 0) => format!("as many as {} says:", row.slots[slot as usize].name),
         Length::Slot(slot, less) => format!("{less} less than {} says:", row.slots[slot as usize].name),
+        Length::Times(slot, n) => format!("{n} times as many as {} says:", row.slots[slot as usize].name),
+        Length::Over(slot, n) => format!("1/{n} as many as {} says:", row.slots[slot as usize].name),
     }
 }
 
@@ -214,6 +216,7 @@ fn address_kind(row: &Row, spec: &AddressSpec, access: Access) -> String {
     let space = match spec.space {
         SpaceSpec::Generic => "generic".to_string(),
         SpaceSpec::Any => "any".to_string(),
+        SpaceSpec::Tensor => "tensor memory".to_string(),
         SpaceSpec::Fixed(modifier) => modifier.text().to_string(),
         SpaceSpec::Slot(slot) => {
             let slot = &row.slots[slot as usize];

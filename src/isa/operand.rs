@@ -304,6 +304,10 @@ impl Fit<'_> {
         let space = self.space(spec.space);
         match base {
             Base::Unknown => Ok(()),
+            _ if spec.space == SpaceSpec::Tensor => match base {
+                Base::Register(Type::B32 | Type::U32 | Type::S32) => Ok(()),
+                _ => Err(Reason::AddressType),
+            },
             Base::Constant if space == Some(Space::Local) => Ok(()),
             Base::Constant => Err(Reason::ConstantAddress),
             Base::Register(ty) => match ty.class() {
@@ -361,19 +365,19 @@ pub fn resolve_type(found: &RowMatch, spec: TypeSpec) -> Type {
 
 /// The length that `length` stands for (a slot that is left out counts 1).
 pub fn resolve_length(found: &RowMatch, length: Length) -> u32 {
+    let number = |slot: u8| found.meaning(slot as usize).and_then(|m| m.number()).unwrap_or(1);
     match length {
         Length::Fixed(n) => n.into(),
-        Length::Slot(slot, less) => {
-            let number = found.meaning(slot as usize).and_then(|m| m.number()).unwrap_or(1);
-            number.saturating_sub(less.into())
-        }
+        Length::Slot(slot, less) => number(slot).saturating_sub(less.into()),
+        Length::Times(slot, n) => number(slot) * u32::from(n),
+        Length::Over(slot, n) => number(slot) / u32::from(n),
     }
 }
 
 /// The state space that `spec` stands for; `None`: generic.
 pub fn resolve_space(found: &RowMatch, spec: SpaceSpec) -> Option<Space> {
     match spec {
-        SpaceSpec::Generic | SpaceSpec::Any => None,
+        SpaceSpec::Generic | SpaceSpec::Any | SpaceSpec::Tensor => None,
         SpaceSpec::Fixed(modifier) => modifier.space(),
         SpaceSpec::Slot(slot) => found.meaning(slot as usize).and_then(Mod::space),
     }

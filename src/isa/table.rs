@@ -240,9 +240,12 @@ impl Mod {
         MODS[self as usize].3
     }
 
-    /// The number in the modifier: 2 for `.v2` and `.2d`.
+    /// The number in the modifier: 2 for `.v2` and `.2d`, the columns of the result for `.m64n8k16`.
     pub fn number(self) -> Option<u32> {
-        let text = self.text().trim_start_matches(|c: char| !c.is_ascii_digit());
+        let text = self.text();
+        let columns = text.strip_prefix(".m").and_then(|shape| shape.split_once('n'));
+        let text = columns.map_or(text, |(_, columns)| columns);
+        let text = text.trim_start_matches(|c: char| !c.is_ascii_digit());
         let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
         text[..end].parse().ok()
     }
@@ -367,6 +370,10 @@ pub enum Length {
     Fixed(u8),
     /// The number in a slot's modifier, less some.
     Slot(u8, u8),
+    /// That number so many times.
+    Times(u8, u8),
+    /// That number divided.
+    Over(u8, u8),
 }
 
 /// A set of integers.
@@ -411,6 +418,8 @@ pub enum SpaceSpec {
     Generic,
     /// Generic, and ptxas takes variables of every space.
     Any,
+    /// Tensor memory: a 32-bit address of its own (PTX ISA §9.7.18.1), in a register.
+    Tensor,
     /// This one.
     Fixed(Mod),
     /// The one in that slot of the row; generic when it is left out.

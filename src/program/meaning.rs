@@ -328,6 +328,14 @@ impl Meaning {
             | F::MmaBit
             | F::MmaF8
             | F::MmaScaled
+            | F::WgmmaMmaAsyncF16
+            | F::WgmmaMmaAsyncF32
+            | F::WgmmaMmaAsyncTf32
+            | F::WgmmaMmaAsyncF8
+            | F::WgmmaMmaAsyncInt
+            | F::WgmmaMmaAsyncBit
+            | F::Tcgen05Ld
+            | F::Tcgen05St
             | F::MovFloat
             | F::MovPack
             | F::MovUnpack
@@ -401,6 +409,12 @@ impl Meaning {
             | F::SetmaxnregDec
             | F::Tcgen05FenceBeforeThreadSync
             | F::Tcgen05FenceAfterThreadSync
+            | F::Tcgen05Alloc
+            | F::Tcgen05Dealloc
+            | F::Tcgen05RelinquishAllocPermit
+            | F::Tcgen05Cp
+            | F::Tcgen05Mma
+            | F::Tcgen05Shift
             | F::Tcgen05WaitLd
             | F::Tcgen05WaitSt
             | F::WgmmaFence

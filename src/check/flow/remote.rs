@@ -43,7 +43,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             let space = match address.space {
                 SpaceSpec::Slot(slot) => row.modifier(slot as usize),
                 SpaceSpec::Fixed(modifier) => Some(modifier),
-                SpaceSpec::Generic | SpaceSpec::Any => None,
+                SpaceSpec::Generic | SpaceSpec::Any | SpaceSpec::Tensor => None,
             };
             if matches!(space, Some(Mod::Shared | Mod::SharedCta)) {
                 out.push(as_local(flow, at, spec.arg, space.map_or("", Mod::text)));
