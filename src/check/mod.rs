@@ -11,6 +11,7 @@ use crate::syntax;
 
 mod address;
 mod allow;
+mod call;
 mod declaration;
 mod flow;
 mod gate;
@@ -61,6 +62,7 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     names::check(program, out);
     instruction::check(program, settings, out);
     gate::check(program, out);
+    call::check(program, out);
     let flows = flow::flows(program);
     value::check(program, &flows, out);
     address::check(program, &flows, out);
@@ -77,6 +79,7 @@ pub fn rules() -> Vec<&'static Rule> {
         instruction::RULES,
         operand::RULES,
         gate::RULES,
+        call::RULES,
         value::RULES,
         address::RULES,
         flow::RULES,
