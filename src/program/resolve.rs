@@ -385,7 +385,9 @@ impl<'a> Resolver<'a> {
             first: first as u32,
             guard,
         };
-        if let Opcode::Known { rows, .. } = &self.opcodes[instruction.opcode.0 as usize] {
+        // What could not be read is judged no further.
+        let readable = !operands.iter().any(unreadable);
+        if readable && let Opcode::Known { rows, .. } = &self.opcodes[instruction.opcode.0 as usize] {
             let values = &current.routine.values[first..];
             inst.fit = self.fit(rows, &current.routine, values, operands.len(), first as u32);
         }
@@ -587,6 +589,17 @@ impl<'a> Resolver<'a> {
             (None, None) => ProblemKind::UnknownName,
         };
         self.problem(name, kind);
+    }
+}
+
+/// Whether an operand or a part of it was no PTX.
+fn unreadable(operand: &Operand) -> bool {
+    match &operand.kind {
+        OperandKind::Error => true,
+        OperandKind::Vector(parts) | OperandKind::Group(parts) => parts.iter().any(unreadable),
+        OperandKind::Pair(parts) => parts.iter().any(unreadable),
+        OperandKind::Compound(compound) => compound.parts.iter().any(unreadable),
+        _ => false,
     }
 }
 

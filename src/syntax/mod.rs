@@ -9,6 +9,7 @@
 
 pub mod ast;
 mod complain;
+mod cuda;
 mod declaration;
 mod directive;
 mod expr;
@@ -44,9 +45,20 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A file without a tree.
+fn not_ptx(source: Arc<SourceFile>, diagnostic: Diagnostic) -> Parsed {
+    let (names, operands) = (Names::default(), Vec::new());
+    let (opcodes, items, comments) = (Vec::new(), Vec::new(), Vec::new());
+    let module = Module { source, names, opcodes, operands, items, comments };
+    Parsed { module, diagnostics: vec![diagnostic] }
+}
+
 /// Reads a file.
 pub fn parse(source: Arc<SourceFile>) -> Parsed {
     let lexed = lexer::lex(source.text());
+    if let Some(span) = cuda::source(source.text(), &lexed.tokens) {
+        return not_ptx(source, complain::cuda_source(span));
+    }
     let context = token::Context::new(source.text(), lexed.diagnostics);
     let mut parser = parser::Parser {
         context: &context,
