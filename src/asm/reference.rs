@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::isa::{Mod, OPS};
 use crate::isa::describe;
 use crate::isa::table::{GateId, Op, Operand, Row, Shape, Slot};
+use crate::isa::{Mod, OPS};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]

@@ -106,7 +106,8 @@ impl Checked {
             let OpcodeId(opcode) = program.syntax(routine, inst).opcode;
             inst.fit == Fit::Unknown && matches!(program.opcodes[opcode as usize], Opcode::Opaque)
         };
-        let count = |routine: &Routine| routine.instructions.iter().filter(|inst| opaque(routine, inst)).count();
+        let count =
+            |routine: &Routine| routine.instructions.iter().filter(|inst| opaque(routine, inst)).count();
         program.routines.iter().map(count).sum()
     }
 }

@@ -92,7 +92,9 @@ fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnosti
             let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
             if number.is_some() {
                 return diagnostic
-                    .note(format!("`{name}` is how inline assembly in C++ writes an operand; PTX has only names"))
+                    .note(format!(
+                        "`{name}` is how inline assembly in C++ writes an operand; PTX has only names"
+                    ))
                     .help("check the PTX that the compiler makes of it (`nvcc -ptx`), or write a register");
             }
             if may_suggest { suggest(program, problem.symbol, diagnostic) } else { diagnostic }

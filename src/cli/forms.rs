@@ -27,7 +27,9 @@ pub fn run(arguments: &Arguments, color: Color) -> io::Result<u8> {
     if found.is_empty() {
         let near = nearest(pattern, OPS.iter().map(|op| op.name));
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        complain(&format!("mbar: nothing in the reference matches `{pattern}`{hint} (`mbar forms` lists all)"));
+        complain(&format!(
+            "mbar: nothing in the reference matches `{pattern}`{hint} (`mbar forms` lists all)"
+        ));
         return Ok(exit::USAGE);
     }
     let pages: Vec<Page> = found.iter().map(|op| Page::new(op)).collect();

@@ -139,6 +139,10 @@ fn visible(file: &SourceFile, span: Span) -> Range<usize> {
     if end == span.start {
         end = file.clamp(Span::new(span.start, (span.start + 1).min(line.end.max(span.start)))).end;
     }
+    // A byte order mark has no width of its own.
+    if file.slice(Span::new(span.start, end)) == "\u{feff}" {
+        end = file.clamp(Span::new(span.start, end + 1)).end;
+    }
     // At the end of a line there is nothing to underline: mark its last character.
     let start = if end == span.start && span.start > line.start {
         file.clamp(Span::empty(span.start - 1)).start

@@ -46,8 +46,8 @@ pub(super) fn unexpected_with(
 fn dot(input: Tokens<'_>) -> Diagnostic {
     let dot = input.peek();
     let next = input.peek_at(1);
-    let diagnostic = Diagnostic::new(&SYNTAX_ERROR, dot.span(), "a word must follow `.` at once")
-        .label("no word follows");
+    let diagnostic =
+        Diagnostic::new(&SYNTAX_ERROR, dot.span(), "a word must follow `.` at once").label("no word follows");
     match next.kind() {
         Kind::Ident | Kind::Int if next.start > dot.end => {
             let word = input.slice(next.span());
@@ -94,9 +94,12 @@ pub(super) fn control_flow_of_c(input: Tokens<'_>) {
 pub(super) fn label_without_colon(input: Tokens<'_>, name: Span) {
     let text = shorten(input.slice(name));
     input.report(
-        Diagnostic::new(&SYNTAX_ERROR, name, "a label needs `:`".to_string())
-            .label("read as a label")
-            .fix(Applicability::Safe, format!("write `{text}:`"), Span::empty(name.end), ":"),
+        Diagnostic::new(&SYNTAX_ERROR, name, "a label needs `:`".to_string()).label("read as a label").fix(
+            Applicability::Safe,
+            format!("write `{text}:`"),
+            Span::empty(name.end),
+            ":",
+        ),
     );
 }
 
@@ -106,9 +109,13 @@ pub(super) fn single_colon(input: Tokens<'_>, word: Span) {
     let colon = input.peek().span();
     let (first, second) = (input.slice(word), input.slice(input.peek_at(1).span()));
     input.report(
-        Diagnostic::new(&SYNTAX_ERROR, word.to(input.peek_at(1).span()), format!("`{first}:{second}` has one `:`"))
-            .label("joined by one `:`")
-            .fix(Applicability::Safe, format!("write `{first}::{second}`"), colon, "::"),
+        Diagnostic::new(
+            &SYNTAX_ERROR,
+            word.to(input.peek_at(1).span()),
+            format!("`{first}:{second}` has one `:`"),
+        )
+        .label("joined by one `:`")
+        .fix(Applicability::Safe, format!("write `{first}::{second}`"), colon, "::"),
     );
 }
 

@@ -309,6 +309,7 @@ impl Lexer<'_> {
         let span = Span::new(start as u32, end as u32);
         self.report(
             Diagnostic::new(&BAD_LITERAL, span, "this string has no closing `\"`")
+                .label("opened here")
                 .help("close it with `\"` on the same line"),
         );
         self.push(Kind::String, start, end);
@@ -426,9 +427,12 @@ impl Lexer<'_> {
             0 => Diagnostic::new(&SYNTAX_ERROR, span, "a NUL byte stands inside the file")
                 .note("the assembler stops reading here")
                 .fix(Applicability::Unsafe, "remove it", span, ""),
-            b'\\' if escape(rest) => Diagnostic::new(&SYNTAX_ERROR, span, format!("`{run}` is no blank in PTX"))
-                .note("only strings of C and C++ write the end of a line or a tab like this")
-                .fix(Applicability::Safe, "write a space", span, " "),
+            b'\\' if escape(rest) => {
+                Diagnostic::new(&SYNTAX_ERROR, span, format!("`{run}` is no blank in PTX"))
+                    .label("not a blank")
+                    .note("only strings of C and C++ write the end of a line or a tab like this")
+                    .fix(Applicability::Safe, "write a space", span, " ")
+            }
             b'\\' => Diagnostic::new(&SYNTAX_ERROR, span, "`\\` is nothing in PTX")
                 .note("there are no continuation lines: a statement goes on until its `;`")
                 .help("remove it"),

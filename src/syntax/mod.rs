@@ -30,8 +30,8 @@ mod tests;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::source::SourceFile;
-use ast::{Module, Opcode};
+use crate::source::{SourceFile, Span};
+use ast::{Item, Module, Opcode};
 use names::{Names, Symbol};
 
 pub use rules::{BAD_LITERAL, RULES, SYNTAX_ERROR, UNBALANCED_BRACES};
@@ -45,10 +45,11 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A file without a tree.
+/// A file that is one error from end to end.
 fn not_ptx(source: Arc<SourceFile>, diagnostic: Diagnostic) -> Parsed {
     let (names, operands) = (Names::default(), Vec::new());
-    let (opcodes, items, comments) = (Vec::new(), Vec::new(), Vec::new());
+    let (opcodes, comments) = (Vec::new(), Vec::new());
+    let items = vec![Item::Error(Span::new(0, source.text().len() as u32))];
     let module = Module { source, names, opcodes, operands, items, comments };
     Parsed { module, diagnostics: vec![diagnostic] }
 }

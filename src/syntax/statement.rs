@@ -288,8 +288,8 @@ impl<'a> Parser<'a> {
     fn instruction(&mut self, statements: &mut Statements, guard: Option<Guard>) {
         let first = self.bump();
         let start = guard.map_or(first.start, |guard| guard.span.start);
-        let (opcode, opcode_span) = self.opcode(first);
         let first_operand = self.operands.len() as u32;
+        let (opcode, opcode_span) = self.opcode(first);
         let in_call = self.context.text.as_bytes()[first.start as usize] == b'c'
             && self.context.slice(first.span()) == "call";
         match self.kind() {
@@ -313,7 +313,9 @@ impl<'a> Parser<'a> {
         while self.kind() == Kind::Word || !colons && self.is_single_colon(end) {
             if self.kind() == Kind::Colon {
                 complain::single_colon(self.input(), self.tokens[self.at - 1].span());
-                self.bump();
+                // The instruction is kept without what stands behind the colon, and not judged.
+                let colon = self.bump().span();
+                self.operands.push(Operand { span: colon, kind: OperandKind::Error });
                 colons = true;
             } else if self.peek().start != end {
                 let text = self.text();
@@ -326,9 +328,9 @@ impl<'a> Parser<'a> {
         }
         let span = Span::new(first.start, end);
         let symbol = if blanks || colons {
-            let words = std::iter::once(&first).chain(&self.tokens[begin..self.at]);
+            let words = self.tokens[begin..self.at].iter().filter(|token| token.kind() == Kind::Word);
+            let words = std::iter::once(&first).chain(words);
             let text: String = words.map(|word| self.context.slice(word.span())).collect();
-            let text = if colons { with_two_colons(&text) } else { text };
             self.opcodes.intern(&text)
         } else {
             self.opcodes.intern(self.context.slice(span))
@@ -470,12 +472,6 @@ impl<'a> Parser<'a> {
             _ => diagnostic,
         });
     }
-}
-
-/// `.shared:cta` as `.shared::cta`.
-fn with_two_colons(opcode: &str) -> String {
-    let parts: Vec<&str> = opcode.split(':').filter(|part| !part.is_empty()).collect();
-    parts.join("::")
 }
 
 /// So many tokens around a name are looked through for a branch to it.
