@@ -22,7 +22,7 @@ pub mod exit {
     pub const CLEAN: u8 = 0;
     /// Findings of severity error.
     pub const FINDINGS: u8 = 1;
-    /// Wrong usage, or a file that could not be read.
+    /// Wrong usage, a file that could not be read, or output that could not be written.
     pub const USAGE: u8 = 2;
 }
 
@@ -52,7 +52,8 @@ enum Command {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
-warnings); 2 wrong usage, or a file that could not be read (the others are checked all the same).";
+warnings); 2 wrong usage, a file that could not be read (the others are checked all the same), or output \
+that could not be written.";
 
 const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
 again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
