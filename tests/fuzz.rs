@@ -381,6 +381,18 @@ fn a_hundred_thousand_labels_of_one_name() {
     assert!(endure(&kernel(&"L: ".repeat(100_000))) >= 1);
 }
 
+/// Each barrier asks which branches decide over it, each kernel whether it is launched alone.
+#[test]
+fn many_barriers_branches_and_kernels() {
+    let branch =
+        |i| format!("setp.eq.b32 p, %r1, {i};\n@p bra L{i};\nadd.u32 %r2, %r2, 1;\nL{i}: bar.sync 0;\n");
+    let branches: String = (0..20_000).map(branch).collect();
+    endure(&kernel(&format!(".reg .pred p; mov.u32 %r1, %tid.x;\n{branches}ret;")));
+    let inits = |i| format!("// {i}\n.entry k{i}() {{ .shared .b64 b; mbarrier.init.b64 [b], 1; ret; }}\n");
+    let kernels: String = (0..20_000).map(inits).collect();
+    endure(&(support::header("9.5", "sm_90a") + &kernels));
+}
+
 #[test]
 fn many_names_and_scopes() {
     let registers: String = (0..100_000).map(|i| format!(".reg .b32 a{i};\n")).collect();

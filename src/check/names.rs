@@ -1,5 +1,8 @@
 //! Names: declared, once, before they are used, and of the right kind.
 
+use rustc_hash::FxHashMap;
+
+use super::operand;
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::opcode::nearest;
 use crate::program::{Problem, ProblemKind, Program};
@@ -75,8 +78,29 @@ pub(super) static BAD_INITIALIZER: Rule = Rule {
 
 /// Runs the rules.
 pub fn check(program: &Program, out: &mut Vec<Diagnostic>) {
-    let problems = program.problems.iter().enumerate();
-    out.extend(problems.map(|(index, problem)| explain(program, problem, index < SUGGESTIONS)));
+    let mut first: FxHashMap<Symbol, (&Problem, usize)> = FxHashMap::default();
+    let mut uses: Vec<(Diagnostic, u32)> = Vec::new();
+    for problem in &program.problems {
+        // A missing declaration is one fault, however often the name is used.
+        let is_use = matches!(
+            problem.kind,
+            ProblemKind::UnknownName | ProblemKind::DeclaredLater(_) | ProblemKind::OutsideGroup(..)
+        );
+        if is_use
+            && let Some((before, index)) = first.get(&problem.symbol)
+            && before.kind == problem.kind
+        {
+            uses[*index].1 += 1;
+            continue;
+        }
+        first.insert(problem.symbol, (problem, uses.len()));
+        uses.push((explain(program, problem, uses.len() < SUGGESTIONS), 0));
+    }
+    out.extend(uses.into_iter().map(|(diagnostic, more)| match more {
+        0 => diagnostic,
+        1 => diagnostic.note("it is used once more"),
+        more => diagnostic.note(format!("it is used {more} more times")),
+    }));
 }
 
 /// So many findings of a file get a "did you mean": each looks through all of its names.
@@ -106,21 +130,28 @@ fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnosti
                 .also(*declaration, "declared only here")
                 .help("move the declaration before the first use")
         }
+        ProblemKind::DeclaredInside(declaration) => {
+            let message = format!("`{name}` is not declared here, only inside of a `{{ }}` block");
+            Diagnostic::new(&UNKNOWN_NAME, span, message)
+                .label("not declared here")
+                .also(*declaration, "declared here, for its block")
+                .help("move the declaration before the `{`")
+        }
+        ProblemKind::TooManyOperands => {
+            Diagnostic::new(&operand::OPERAND_MISMATCH, span, "this instruction has more than 4096 operands")
+                .label("no instruction takes so many")
+        }
         ProblemKind::OutsideGroup(declaration, count) => {
-            let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
-            let message = format!(
-                "`{name}` is not declared: `{base}<{count}>` ends at `{base}{}`",
-                count.saturating_sub(1)
-            );
-            let number: Option<u32> = name[base.len()..].parse().ok();
+            let base = program.module.source.slice(*declaration);
+            let last = count.saturating_sub(1);
+            let message = format!("`{name}` is not declared: `{base}<{count}>` ends at `{base}{last}`");
             let diagnostic = Diagnostic::new(&UNKNOWN_NAME, span, message)
                 .label("not declared")
                 .also(*declaration, "declared here");
-            match number {
+            match name.strip_prefix(base).and_then(|number| number.parse::<u32>().ok()) {
                 Some(number) => {
                     let enough = number.saturating_add(1);
-                    diagnostic
-                        .help(format!("declare `{base}<{enough}>`, or use one of the {count} registers"))
+                    diagnostic.help(format!("declare `{base}<{enough}>`, or use one of the {count} names"))
                 }
                 None => diagnostic,
             }

@@ -13,7 +13,7 @@ use crate::types::Type;
 /// The rules of this file.
 pub const RULES: &[&Rule] = &[&OPERAND_MISMATCH];
 
-static OPERAND_MISMATCH: Rule = Rule {
+pub(super) static OPERAND_MISMATCH: Rule = Rule {
     name: "operand-mismatch",
     severity: Severity::Error,
     ptxas: Ptxas::Rejects,

@@ -46,10 +46,14 @@ pub struct Flow<'a> {
     definitions: OnceCell<FxHashMap<RegisterId, Vec<Definition>>>,
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
-    controls: OnceCell<Vec<SmallVec<[(u32, u32); 2]>>>,
+    controls: OnceCell<Vec<Controls>>,
     /// How many steps walks may still take: questions about a function cost linear time together.
     steps_left: Cell<usize>,
 }
+
+/// The branches that decide directly whether a block runs: the block that ends in the branch, and the
+/// successor that leads here.
+type Controls = SmallVec<[(u32, u32); 2]>;
 
 /// An instruction that writes a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -358,9 +362,9 @@ impl<'a> Flow<'a> {
 
     /// For every block the branches that decide directly whether it runs: those that have it on every
     /// path from one successor, but not from the branch itself. Within the budget.
-    fn find_controls(&self) -> Vec<SmallVec<[(u32, u32); 2]>> {
+    fn find_controls(&self) -> Vec<Controls> {
         let tree = self.post_dominators();
-        let mut controls = vec![SmallVec::new(); self.blocks.len()];
+        let mut controls = vec![Controls::new(); self.blocks.len()];
         for (branch, from) in self.blocks.iter().enumerate().filter(|(_, from)| from.successors.len() > 1) {
             for &successor in &from.successors {
                 let mut block = successor;

@@ -3,6 +3,7 @@
 
 pub mod flow;
 pub mod header;
+mod label;
 pub mod meaning;
 mod resolve;
 mod scope;
@@ -200,7 +201,11 @@ pub enum ProblemKind {
     UnknownName,
     /// It is declared only later.
     DeclaredLater(Span),
-    /// `%r8` of `%r<8>`.
+    /// It is declared only inside of a scope that is not open here.
+    DeclaredInside(Span),
+    /// More operands than any instruction has.
+    TooManyOperands,
+    /// `%r8` of `%r<8>`: the base name in its declaration, and how many there are.
     OutsideGroup(Span, u32),
     /// The name is declared a second time in one scope.
     Duplicate(Span),

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::scope::{Binding, Group, Scopes};
+use super::label::Labels;
+use super::scope::{Binding, Found, Member, Scopes};
 use super::variable::{Variable, constant};
 use super::{
     Base, Fit, Header, Inst, Label, LabelId, Options, Problem, ProblemKind, Program, Register, RegisterId,
@@ -15,10 +16,13 @@ use crate::isa::{self, Opcode};
 use crate::source::Span;
 use crate::syntax::ast::{
     Address, Body, ConstValue, Declarator, Function, Initializer, Instruction, Item, Module, Name, Operand,
-    OperandKind, StatementKind, Variable as Declaration,
+    OperandKind, StatementKind, Targets, Variable as Declaration,
 };
 use crate::syntax::names::Symbol;
 use crate::types::{Space, Type};
+
+/// So many values one instruction may have, those inside of vectors and addresses included.
+const MOST_VALUES: usize = 4096;
 
 /// Resolves a whole module.
 pub fn program(module: Module, options: Options) -> Program {
@@ -34,8 +38,6 @@ pub fn program(module: Module, options: Options) -> Program {
         opcodes: &opcodes,
         header: &header,
         module: &module,
-        groups: Vec::new(),
-        members: FxHashMap::default(),
         variables: Vec::new(),
         problems: Vec::new(),
         defined: FxHashMap::default(),
@@ -56,10 +58,7 @@ struct Resolver<'a> {
     header: &'a Header,
     opcodes: &'a [Opcode],
     label_first: Vec<bool>,
-    scopes: Scopes,
-    groups: Vec<Group>,
-    /// The members of groups that are made so far.
-    members: FxHashMap<(u32, u32), Binding>,
+    scopes: Scopes<'a>,
     variables: Vec<Variable>,
     problems: Vec<Problem>,
     /// Functions with a body.
@@ -72,35 +71,14 @@ struct Current<'a> {
     item: u32,
     routine: Routine,
     labels: Labels,
-    /// The scope of the statement at hand, as an index into `Labels::parents`.
-    scope: u32,
+    /// The scopes that are open, by their numbers; scope 0 is the body.
+    scopes: Vec<u32>,
     /// Where names are declared in this body; made when a name is first missed.
-    declared: Option<FxHashMap<Symbol, Span>>,
+    declared: Option<Declared>,
 }
 
-/// The labels of a body with the scopes they stand in.
-#[derive(Default)]
-struct Labels {
-    /// The enclosing scope of each scope; scope 0 is the body.
-    parents: Vec<u32>,
-    by_name: FxHashMap<Symbol, SmallVec<[(u32, LabelId); 1]>>,
-}
-
-impl Labels {
-    /// The label `symbol` as seen from `scope`: its own or an enclosing one.
-    fn find(&self, symbol: Symbol, mut scope: u32) -> Option<LabelId> {
-        let candidates = self.by_name.get(&symbol)?;
-        loop {
-            if let Some((_, label)) = candidates.iter().find(|(s, _)| *s == scope) {
-                return Some(*label);
-            }
-            if scope == 0 {
-                return None;
-            }
-            scope = self.parents[scope as usize];
-        }
-    }
-}
+/// The declarations of a body: the scope of each, and where it stands.
+type Declared = FxHashMap<Symbol, SmallVec<[(u32, Span); 1]>>;
 
 impl<'a> Resolver<'a> {
     fn problem(&mut self, name: Name, kind: ProblemKind) {
@@ -130,13 +108,12 @@ impl<'a> Resolver<'a> {
         {
             self.problem(name, ProblemKind::DuplicateFunction(first));
         }
-        match self.scopes.get(name.symbol) {
-            Some(Binding::Function(_)) => {}
-            _ => {
-                if let Some(first) = self.scopes.bind(name.symbol, Binding::Function(item), name.span) {
-                    self.problem(name, ProblemKind::Duplicate(first));
-                }
-            }
+        if matches!(self.scopes.bound(name.symbol), Some(Binding::Function(_))) {
+            return;
+        }
+        let binding = Binding::Function(item);
+        if let Some(first) = self.scopes.bind(&self.module.names, name.symbol, binding, name.span) {
+            self.problem(name, ProblemKind::Duplicate(first));
         }
     }
 
@@ -149,8 +126,8 @@ impl<'a> Resolver<'a> {
             instructions: Vec::new(),
             values: Vec::new(),
         };
-        let labels = Labels { parents: vec![0], ..Labels::default() };
-        let mut current = Current { function, item, routine: empty, labels, scope: 0, declared: None };
+        let labels = Labels::default();
+        let mut current = Current { function, item, routine: empty, labels, scopes: vec![0], declared: None };
         for parameter in function.returns.iter().chain(&function.parameters) {
             self.declare(parameter, Some(&mut current), Some(item), true);
         }
@@ -170,16 +147,18 @@ impl<'a> Resolver<'a> {
     /// Collects the labels of a body before its instructions are resolved: branches go forward, too.
     fn find_labels(&mut self, current: &mut Current, body: &Body) {
         let mut scopes = vec![0u32];
+        let mut opened = 0;
         let mut next_instruction = 0;
+        let mut all = Vec::new();
+        let mut first = FxHashMap::default();
         for statement in &body.statements {
-            let scope = scopes.last().copied().unwrap_or(0);
             let (name, targets) = match &statement.kind {
                 StatementKind::Label(name) => (*name, None),
                 StatementKind::Prototype(prototype) => (prototype.name, Some(Vec::new())),
                 StatementKind::Targets(targets) => (targets.name, Some(Vec::new())),
                 StatementKind::Open { .. } => {
-                    current.labels.parents.push(scope);
-                    scopes.push(current.labels.parents.len() as u32 - 1);
+                    opened += 1;
+                    scopes.push(opened);
                     continue;
                 }
                 StatementKind::Close { .. } => {
@@ -192,35 +171,35 @@ impl<'a> Resolver<'a> {
                 }
                 _ => continue,
             };
-            let label = LabelId(current.routine.labels.len() as u32);
-            let known = current.labels.by_name.entry(name.symbol).or_default();
-            if let Some((_, first)) = known.iter().find(|(s, _)| *s == scope) {
-                let first = current.routine.labels[first.0 as usize].span;
+            let scope = scopes.last().copied().unwrap_or(0);
+            let (symbol, span) = (name.symbol, name.span);
+            if let Some(first) = first.insert((scope, symbol), span) {
                 self.problem(name, ProblemKind::DuplicateLabel(first));
             }
-            known.push((scope, label));
-            let (symbol, span) = (name.symbol, name.span);
+            all.push((scope, symbol, LabelId(current.routine.labels.len() as u32)));
             current.routine.labels.push(Label { symbol, span, target: next_instruction, targets });
         }
+        current.labels = Labels::new(all);
     }
 
     fn body(&mut self, current: &mut Current<'a>, body: &'a Body) {
-        let mut scopes = vec![0u32];
         let mut opened = 0;
+        current.labels.open(0);
         for (statement, index) in body.statements.iter().zip(0..) {
             match &statement.kind {
                 StatementKind::Open { .. } => {
                     opened += 1;
-                    scopes.push(opened);
-                    current.scope = opened;
+                    current.scopes.push(opened);
+                    current.labels.open(opened);
                     self.scopes.open();
                 }
                 StatementKind::Close { .. } => {
-                    if scopes.len() > 1 {
-                        scopes.pop();
+                    if current.scopes.len() > 1
+                        && let Some(scope) = current.scopes.pop()
+                    {
+                        current.labels.close(scope);
                         self.scopes.close();
                     }
-                    current.scope = scopes.last().copied().unwrap_or(0);
                 }
                 StatementKind::Variable(declaration) => {
                     let item = current.item;
@@ -229,28 +208,40 @@ impl<'a> Resolver<'a> {
                 StatementKind::Instruction(instruction) => {
                     self.instruction(current, instruction, index);
                 }
-                StatementKind::Targets(targets) => {
-                    let listed: Vec<Value> =
-                        targets.targets.iter().map(|(name, _)| self.target(current, *name)).collect();
-                    if let Some(label) = current.labels.find(targets.name.symbol, current.scope) {
-                        current.routine.labels[label.0 as usize].targets = Some(listed);
-                    }
-                }
+                StatementKind::Targets(targets) => self.targets(current, targets),
                 _ => {}
             }
         }
         // Blocks that the file does not close.
-        for _ in 1..scopes.len() {
+        for _ in 1..current.scopes.len() {
             self.scopes.close();
+        }
+    }
+
+    fn targets(&mut self, current: &mut Current, targets: &Targets) {
+        let mut listed = Vec::new();
+        for (name, count) in &targets.targets {
+            let value = self.target(current, *name);
+            if value == Value::Unknown && count.is_none() {
+                if targets.is_call {
+                    self.problem(*name, ProblemKind::UnknownName);
+                } else {
+                    self.missing_label(current, *name);
+                }
+            }
+            listed.push(value);
+        }
+        if let Some(label) = current.labels.find(targets.name.symbol) {
+            current.routine.labels[label.0 as usize].targets = Some(listed);
         }
     }
 
     /// A name in `.branchtargets` or `.calltargets`.
     fn target(&mut self, current: &mut Current, name: Name) -> Value {
-        if let Some(label) = current.labels.find(name.symbol, current.scope) {
+        if let Some(label) = current.labels.find(name.symbol) {
             return Value::Label(label);
         }
-        match self.scopes.get(name.symbol) {
+        match self.scopes.bound(name.symbol) {
             Some(Binding::Function(item)) => Value::Function(item),
             _ => Value::Unknown,
         }
@@ -259,75 +250,59 @@ impl<'a> Resolver<'a> {
     /// Enters the names of a declaration into the innermost scope.
     fn declare(
         &mut self,
-        declaration: &Declaration,
-        current: Option<&mut Current>,
+        declaration: &'a Declaration,
+        mut current: Option<&mut Current>,
         function: Option<u32>,
         parameter: bool,
     ) {
-        let mut current = current;
         for declarator in &declaration.declarators {
             let name = declarator.name;
             if self.module.name(name.symbol) == "_" {
                 continue;
             }
-            let binding = if let Some(count) = declarator.count {
-                let vector = declaration.vector.max(1);
-                let (space, ty, span) = (declaration.space, declaration.ty, name.span);
-                let count = constant(count).unwrap_or(0);
-                let depth = self.scopes.depth();
-                self.groups.push(Group { space, ty, vector, count, depth, span });
-                Binding::Group(self.groups.len() as u32 - 1)
-            } else if declaration.space == Space::Reg {
-                let Some(current) = current.as_deref_mut() else { continue };
-                let vector = declaration.vector.max(1);
-                Binding::Register(add_register(
-                    &mut current.routine,
-                    Register { symbol: name.symbol, ty: declaration.ty, vector, span: name.span },
-                ))
-            } else {
-                self.variables.push(Variable::new(declaration, declarator, function, parameter));
-                Binding::Variable(VariableId(self.variables.len() as u32 - 1))
-            };
-            self.check_initializer(declaration, declarator);
-            if let Some((group, number)) = self.scopes.group_of(&self.module.names, name.symbol)
-                && declarator.count.is_none()
-            {
-                let group = self.groups[group as usize];
-                if number < group.count && group.depth == self.scopes.depth() {
-                    self.problem(name, ProblemKind::Duplicate(group.span));
-                }
+            // There are no registers at module level; another rule says so.
+            if declaration.space == Space::Reg && current.is_none() {
+                continue;
             }
-            let redeclares_extern = declaration.linkage.is_some()
-                && matches!(
-                    (binding, self.scopes.get(name.symbol)),
-                    (Binding::Variable(_), Some(Binding::Variable(_)))
-                );
-            if let Some(first) = self.scopes.bind(name.symbol, binding, name.span)
-                && !redeclares_extern
-            {
+            let first = if let Some(count) = declarator.count {
+                self.scopes.bind_group(declaration, declarator, constant(count).unwrap_or(0))
+            } else {
+                self.declare_name(declaration, declarator, current.as_deref_mut(), function, parameter)
+            };
+            if let Some(first) = first {
                 self.problem(name, ProblemKind::Duplicate(first));
             }
-            if let Binding::Group(group) = binding {
-                self.shadow_members(group, name);
-            }
+            self.check_initializer(declaration, declarator);
         }
     }
 
-    /// A group in an inner scope hides members of an outer group that are bound already.
-    fn shadow_members(&mut self, group: u32, base: Name) {
-        if self.scopes.depth() <= 1 {
-            return;
-        }
-        let count = self.groups[group as usize].count;
-        let text = self.module.name(base.symbol);
-        for number in 0..count.min(self.module.names.len() as u32) {
-            if let Some(symbol) = self.module.names.get(&format!("{text}{number}"))
-                && self.scopes.get(symbol).is_some()
-            {
-                // The first use makes the member.
-                self.scopes.hide(symbol);
+    /// Declares a single name; where it is declared already, if that is a fault.
+    fn declare_name(
+        &mut self,
+        declaration: &'a Declaration,
+        declarator: &'a Declarator,
+        current: Option<&mut Current>,
+        function: Option<u32>,
+        parameter: bool,
+    ) -> Option<Span> {
+        let name = declarator.name;
+        let mut completes = false;
+        let binding = match current {
+            Some(current) if declaration.space == Space::Reg => {
+                Binding::Register(add_register(&mut current.routine, register(name, declaration)))
             }
-        }
+            _ => {
+                let variable = Variable::new(declaration, declarator, function, parameter);
+                if let Some(Binding::Variable(before)) = self.scopes.bound(name.symbol) {
+                    let external = variable.external || self.variables[before.0 as usize].external;
+                    completes = external && declaration.linkage.is_some();
+                }
+                self.variables.push(variable);
+                Binding::Variable(VariableId(self.variables.len() as u32 - 1))
+            }
+        };
+        let first = self.scopes.bind(&self.module.names, name.symbol, binding, name.span);
+        first.filter(|_| !completes)
     }
 
     fn check_initializer(&mut self, declaration: &Declaration, declarator: &Declarator) {
@@ -340,7 +315,7 @@ impl<'a> Resolver<'a> {
         while let Some(initializer) = pending.pop() {
             match initializer {
                 Initializer::List(_, parts) => pending.extend(parts),
-                Initializer::Address { symbol, .. } => match self.scopes.get(symbol.symbol) {
+                Initializer::Address { symbol, .. } => match self.scopes.bound(symbol.symbol) {
                     Some(Binding::Variable(id)) => {
                         let space = self.variables[id.0 as usize].space;
                         if !matches!(space, Space::Global | Space::Const) {
@@ -378,18 +353,21 @@ impl<'a> Resolver<'a> {
             let value = self.operand(current, operand, label_first);
             current.routine.values[first + index] = value;
         }
-        let mut inst = Inst {
-            statement,
-            operands: operands.len() as u16,
-            fit: Fit::Unknown,
-            first: first as u32,
-            guard,
-        };
+        if current.routine.values.len() - first > MOST_VALUES {
+            self.problem(
+                Name { symbol: Symbol(0), span: instruction.opcode_span },
+                ProblemKind::TooManyOperands,
+            );
+            current.routine.values.truncate(first);
+        }
         // What could not be read is judged no further.
         let readable = !operands.iter().any(unreadable);
+        let operands = current.routine.values.len().min(first + operands.len()) - first;
+        let mut inst =
+            Inst { statement, operands: operands as u16, fit: Fit::Unknown, first: first as u32, guard };
         if readable && let Opcode::Known { rows, .. } = &self.opcodes[instruction.opcode.0 as usize] {
             let values = &current.routine.values[first..];
-            inst.fit = self.fit(rows, &current.routine, values, operands.len(), first as u32);
+            inst.fit = self.fit(rows, &current.routine, values, operands, first as u32);
         }
         current.routine.instructions.push(inst);
     }
@@ -519,15 +497,12 @@ impl<'a> Resolver<'a> {
 
     /// What a name in an operand means.
     fn name(&mut self, current: &mut Current<'a>, name: Name, label_first: bool) -> Value {
-        let label = |current: &Current| current.labels.find(name.symbol, current.scope);
-        if label_first && let Some(label) = label(current) {
-            return Value::Label(label);
+        let label = current.labels.find(name.symbol).map(Value::Label);
+        if label_first && let Some(label) = label {
+            return label;
         }
-        if let Some(value) = self.declared(current, name) {
+        if let Some(value) = self.declared(current, name).or(label) {
             return value;
-        }
-        if let Some(label) = label(current) {
-            return Value::Label(label);
         }
         if let Some((index, _)) = Special::from_name(self.module.name(name.symbol)) {
             return Value::Special(index, None);
@@ -538,58 +513,66 @@ impl<'a> Resolver<'a> {
 
     /// What the declarations in force say of `name`; members of groups are made at first use.
     fn declared(&mut self, current: &mut Current, name: Name) -> Option<Value> {
-        match self.scopes.get(name.symbol) {
-            Some(Binding::Register(id)) => return Some(Value::Register(id)),
-            Some(Binding::Variable(id)) => return Some(Value::Variable(id, 0)),
-            Some(Binding::Function(item)) => return Some(Value::Function(item)),
-            Some(Binding::Group(_)) | None => {}
-        }
-        let (group_index, number) = self.scopes.group_of(&self.module.names, name.symbol)?;
-        let group = self.groups[group_index as usize];
-        if number >= group.count {
-            return None;
-        }
-        let known = self.members.get(&(group_index, number)).copied();
-        let binding = if let Some(known) = known {
-            known
-        } else if group.space == Space::Reg {
-            let (symbol, ty, vector, span) = (name.symbol, group.ty, group.vector, group.span);
-            let id = add_register(&mut current.routine, Register { symbol, ty, vector, span });
-            Binding::Register(id)
-        } else {
-            self.variables.push(member(name.symbol, &group, current.item));
-            Binding::Variable(VariableId(self.variables.len() as u32 - 1))
+        let binding = match self.scopes.find(&self.module.names, name.symbol)? {
+            Found::Bound(binding) => binding,
+            Found::Member(member) => self.make(current, name, member),
         };
-        // The scope table only caches: after the innermost scope the member is found here again.
-        self.members.insert((group_index, number), binding);
-        self.scopes.bind(name.symbol, binding, group.span);
         Some(match binding {
             Binding::Register(id) => Value::Register(id),
             Binding::Variable(id) => Value::Variable(id, 0),
-            Binding::Group(_) | Binding::Function(_) => Value::Unknown,
+            Binding::Function(item) => Value::Function(item),
         })
+    }
+
+    fn make(&mut self, current: &mut Current, name: Name, member: Member) -> Binding {
+        let group = self.scopes.groups[member.group as usize];
+        let base = group.declarator.name;
+        let binding = if group.declaration.space == Space::Reg {
+            let register = register(Name { symbol: name.symbol, ..base }, group.declaration);
+            Binding::Register(add_register(&mut current.routine, register))
+        } else {
+            let variable = Variable::new(group.declaration, group.declarator, Some(current.item), false);
+            self.variables.push(Variable { symbol: name.symbol, ..variable });
+            Binding::Variable(VariableId(self.variables.len() as u32 - 1))
+        };
+        self.scopes.make(name.symbol, member, binding);
+        binding
     }
 
     fn missing(&mut self, current: &mut Current<'a>, name: Name, as_label: bool) {
         if as_label {
-            let elsewhere = current.labels.by_name.get(&name.symbol).and_then(|found| found.first());
-            let span = elsewhere.map(|(_, label)| current.routine.labels[label.0 as usize].span);
-            self.problem(name, ProblemKind::UnknownLabel(span));
-            return;
+            return self.missing_label(current, name);
         }
         let function = current.function;
         let declared = current.declared.get_or_insert_with(|| declared_names(function));
-        let later = declared.get(&name.symbol).filter(|span| span.start > name.span.end).copied();
-        let kind = match (later, self.scopes.group_of(&self.module.names, name.symbol)) {
-            (Some(span), _) => ProblemKind::DeclaredLater(span),
-            (None, Some((group, _))) => {
-                let group = self.groups[group as usize];
-                ProblemKind::OutsideGroup(group.span, group.count)
-            }
-            (None, None) => ProblemKind::UnknownName,
+        let places = declared.get(&name.symbol).map(SmallVec::as_slice).unwrap_or_default();
+        // Of many places the first ones tell enough.
+        let mut places = places.iter().take(16);
+        let later = places.clone().find(|(scope, span)| {
+            span.start > name.span.start && current.scopes.binary_search(scope).is_ok()
+        });
+        let kind = if let Some((_, span)) = later {
+            ProblemKind::DeclaredLater(*span)
+        } else if let Some(group) = self.scopes.too_small(&self.module.names, name.symbol) {
+            ProblemKind::OutsideGroup(group.declarator.name.span, group.count)
+        } else if let Some((_, span)) = places.next() {
+            ProblemKind::DeclaredInside(*span)
+        } else {
+            ProblemKind::UnknownName
         };
         self.problem(name, kind);
     }
+
+    fn missing_label(&mut self, current: &Current, name: Name) {
+        let elsewhere = current.labels.anywhere(name.symbol);
+        let span = elsewhere.map(|label| current.routine.labels[label.0 as usize].span);
+        self.problem(name, ProblemKind::UnknownLabel(span));
+    }
+}
+
+fn register(name: Name, declaration: &Declaration) -> Register {
+    let vector = declaration.vector.max(1);
+    Register { symbol: name.symbol, ty: declaration.ty, vector, span: name.span }
 }
 
 /// Whether an operand or a part of it was no PTX.
@@ -608,33 +591,29 @@ fn add_register(routine: &mut Routine, register: Register) -> RegisterId {
     RegisterId(routine.registers.len() as u32 - 1)
 }
 
-fn member(symbol: Symbol, group: &Group, item: u32) -> Variable {
-    let size = group.ty.bytes() * u32::from(group.vector);
-    Variable {
-        symbol,
-        span: group.span,
-        space: group.space,
-        ty: group.ty,
-        align: size.next_power_of_two(),
-        declared_align: false,
-        size: Some(size.into()),
-        external: false,
-        function: Some(item),
-        parameter: false,
-        initialized: false,
+fn declared_names(function: &Function) -> Declared {
+    let mut declared = Declared::default();
+    let mut scopes = vec![0u32];
+    let mut opened = 0;
+    for statement in function.body.iter().flat_map(|body| &body.statements) {
+        match &statement.kind {
+            StatementKind::Open { .. } => {
+                opened += 1;
+                scopes.push(opened);
+            }
+            StatementKind::Close { .. } => {
+                scopes.pop();
+            }
+            StatementKind::Variable(declaration) => {
+                let scope = scopes.last().copied().unwrap_or(0);
+                for declarator in &declaration.declarators {
+                    declared.entry(declarator.name.symbol).or_default().push((scope, declarator.name.span));
+                }
+            }
+            _ => {}
+        }
     }
-}
-
-fn declared_names(function: &Function) -> FxHashMap<Symbol, Span> {
-    let statements = function.body.iter().flat_map(|body| &body.statements);
-    statements
-        .filter_map(|statement| match &statement.kind {
-            StatementKind::Variable(declaration) => Some(&declaration.declarators),
-            _ => None,
-        })
-        .flatten()
-        .map(|declarator| (declarator.name.symbol, declarator.name.span))
-        .collect()
+    declared
 }
 
 /// The operands of `inst` as the table judges them.

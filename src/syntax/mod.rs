@@ -27,6 +27,7 @@ mod token;
 #[cfg(test)]
 mod tests;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
@@ -68,6 +69,7 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
         names: lexed.names,
         opcodes: Names::default(),
         operands: Vec::with_capacity(lexed.tokens.len() / 5),
+        labels: OnceCell::new(),
     };
     let items = parser.module();
     let parser::Parser { names, opcodes, mut operands, .. } = parser;

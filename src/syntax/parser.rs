@@ -1,10 +1,14 @@
 //! The driver: where in the tokens we are, how to run a nom parser there, and how to go on after an
 //! error.
 
+use std::cell::OnceCell;
+
+use rustc_hash::FxHashSet;
+
 use super::ast::Operand;
 use super::complain;
 use super::declaration;
-use super::names::Names;
+use super::names::{Names, Symbol};
 use super::operand::component;
 use super::rules::SYNTAX_ERROR;
 use super::token::{Context, Kind, PResult, Token, Tokens};
@@ -21,6 +25,8 @@ pub(super) struct Parser<'a> {
     /// Spellings of opcodes; a symbol here is an [`super::ast::OpcodeId`].
     pub opcodes: Names,
     pub operands: Vec<Operand>,
+    /// The names before a `:`, once asked for.
+    pub labels: OnceCell<FxHashSet<Symbol>>,
 }
 
 impl<'a> Parser<'a> {
@@ -98,6 +104,16 @@ impl<'a> Parser<'a> {
             return true;
         };
         self.context.slice(Span::new(before.end, token.start)).contains('\n')
+    }
+
+    /// Whether the next word is a label's name.
+    pub fn names_a_label(&self) -> bool {
+        let is_label = |pair: &[Token]| pair[1].kind() == Kind::Colon;
+        let find =
+            || self.tokens.windows(2).filter(|pair| is_label(pair)).filter_map(|pair| pair[0].symbol());
+        self.peek()
+            .symbol()
+            .is_some_and(|symbol| self.labels.get_or_init(|| find().collect()).contains(&symbol))
     }
 
     /// Whether a statement begins here, seen from within one that has no `;` yet.

@@ -296,7 +296,10 @@ impl<'a> Parser<'a> {
             Kind::Semi => {
                 self.bump();
             }
-            _ if self.statement_begins() => self.missing_semicolon(start),
+            // A target may stand on a line of its own.
+            _ if self.statement_begins() && !(self.kind_at(1) == Kind::Semi && self.names_a_label()) => {
+                self.missing_semicolon(start);
+            }
             _ => self.operand_list(start, in_call, first),
         }
         let operands = first_operand..self.operands.len() as u32;
