@@ -118,16 +118,14 @@ fn denied_warnings_count_as_errors() {
 fn unusable_files_are_named_and_the_others_are_checked() {
     let folder = Folder::new("unusable")
         .with("faulty.ptx", FAULTY)
-        .with("latin1.ptx", b"// gr\xf6\xdfe\n.version 8.0\n")
-        .with("late.ptx", [CLEAN.as_bytes(), b"// \xff\n"].concat())
+        .with("utf16.ptx", b"\xff\xfe/\0/\0")
         .with("binary.ptx", b"\x50\xed\x55\xba\x01\x00\x10\x00\x00\x00\x00\x00")
         .with("kernel.cubin", b"\x7fELF\x02\x01\x01\x33\x07\x00\x00\x00")
         .with("empty/readme.txt", "no PTX here");
     for (name, words) in [
         ("missing.ptx", "no such file"),
         ("empty", "no .ptx file"),
-        ("latin1.ptx", "line 1"),
-        ("late.ptx", "line 5"),
+        ("utf16.ptx", "utf-16"),
         ("binary.ptx", "binary"),
         ("kernel.cubin", "cuobjdump"),
     ] {
@@ -296,6 +294,150 @@ fn two_runs_print_the_same() {
         );
         assert!(first.out == second.out && first.err == second.err, "{format}: two runs differ");
         assert!(first.out.len() > 1000, "{format}: something is printed");
+    }
+}
+
+/// Bytes that are no UTF-8 count as one character each.
+#[test]
+fn latin1_is_read_in_comments_and_refused_elsewhere() {
+    let folder = Folder::new("latin1")
+        .with("comment.ptx", [b"// gr\xf6\xdfe\n", CLEAN.as_bytes()].concat())
+        .with("behind.ptx", [b"/* \xfc */ bad\n", CLEAN.as_bytes()].concat())
+        .with("name.ptx", CLEAN.replace("ret;", "\u{fffd};").replace('\u{fffd}', "\u{e4}"));
+    folder.mbar(&["check", "comment.ptx"]).exits(0);
+    folder.mbar(&["check", "behind.ptx"]).exits(1).says("behind.ptx:1:9");
+    folder.mbar(&["check", "name.ptx"]).exits(1).says("is not ASCII");
+}
+
+/// Every finding underlines something.
+#[test]
+fn every_frame_has_a_mark() {
+    let body = |text: &str| CLEAN.replace("ret;", text);
+    let texts = [
+        format!("\u{feff}{CLEAN}"),
+        format!("{CLEAN}/* never closed"),
+        body("mov . u32 a;"),
+        body("mov.u32 \u{e4}, 1;"),
+        body("mov.u32 (s), 1;"),
+        body(".pragma \"open;"),
+        body("#include"),
+        body("@@x"),
+        body(".maxntid 1;"),
+    ];
+    let folder = Folder::new("marks");
+    for (index, text) in texts.iter().enumerate() {
+        let name = format!("{index}.ptx");
+        fs::write(folder.0.join(&name), text).expect("a file");
+        let run = folder.mbar(&["check", &name]);
+        assert!(run.out.contains("╭─[") && run.out.contains("╰──"), "no mark: {}", run.out);
+    }
+}
+
+#[test]
+fn what_is_not_checked_is_counted() {
+    let folder = Folder::new("unchecked")
+        .with("opaque.ptx", CLEAN.replace("ret;", ".reg .b32 a; tex.1d.v4.f32.s32 {a,a,a,a}, [a, {a}]; ret;"))
+        .with("clean.ptx", CLEAN);
+    let run = folder.mbar(&["check", "opaque.ptx"]);
+    run.exits(0).complains("1 instruction not checked (--verbose shows it)");
+    folder.mbar(&["check", "--verbose", "opaque.ptx"]).exits(0).says("not-checked");
+    folder.mbar(&["asm", "--listing", "opaque.ptx"]).exits(0).says("needs at least ");
+    assert!(!folder.mbar(&["check", "clean.ptx"]).err.contains("not checked"));
+    assert!(!folder.mbar(&["asm", "--listing", "clean.ptx"]).out.contains("at least"));
+}
+
+#[test]
+fn many_findings_are_cut_for_people_only() {
+    let many = FAULTY
+        .replace("mbarrier.ini.shared.b64 [bar], 1;", &"mbarrier.ini.shared.b64 [bar], 1;\n".repeat(1000));
+    let folder = Folder::new("many").with("many.ptx", many);
+    let run = folder.mbar(&["check", "many.ptx"]);
+    run.exits(1).says("many.ptx: 800 more").complains("1000 errors");
+    assert_eq!(run.out.matches("[unknown-instruction]").count(), 200);
+    let json = folder.mbar(&["check", "--format", "json", "many.ptx"]).json();
+    assert_eq!(json["diagnostics"].as_array().map(Vec::len), Some(1000));
+}
+
+/// Characters of one colour share one escape sequence.
+#[test]
+fn colours_are_not_repeated() {
+    let folder = Folder::new("colours").with("faulty.ptx", FAULTY);
+    let plain = folder.mbar(&["check", "faulty.ptx"]).out;
+    let colored = folder.mbar(&["--color", "always", "check", "faulty.ptx"]).out;
+    assert!(colored.len() < 3 * plain.len(), "{colored:?}");
+    let stripped: String =
+        colored.split('\u{1b}').map(|part| part.split_once('m').map_or(part, |(_, text)| text)).collect();
+    assert!(stripped.contains("╭─[ faulty.ptx:6:1 ]"), "{colored:?}");
+}
+
+/// An opcode as it stands in a program is found by the instruction's name.
+#[test]
+fn forms_finds_whole_opcodes() {
+    let folder = Folder::new("opcodes");
+    for (opcode, name) in [
+        ("elect.sync", "elect"),
+        ("setmaxnreg.dec.sync", "setmaxnreg"),
+        ("wgmma.wait_group.sync", "wgmma.wait_group"),
+        ("cp.async.cg", "cp.async"),
+        ("fence.proxy.async", "fence.proxy"),
+        ("mov.u32", "mov"),
+        ("cp.async.bulk.tensor.2d", "cp.async.bulk.tensor"),
+        ("mbarrier.try_wait.parity.shared::cta.b64", "mbarrier.try_wait"),
+        ("bar.sync", "bar"),
+    ] {
+        let run = folder.mbar(&["forms", opcode]);
+        let title = run.exits(0).out.split("  ").next().unwrap_or("");
+        assert!(title.starts_with(name), "{opcode}: {title}");
+    }
+    let all = mbar::isa::OPS.iter().map(|op| folder.mbar(&["forms", op.name]).out).collect::<String>();
+    assert!(!all.contains("-9223372036854775808"), "no bound that is none");
+    assert!(all.contains("a multiple of 32"));
+    assert!(all.contains("Known by name only"));
+}
+
+#[test]
+fn explain_takes_a_part_of_a_name() {
+    let folder = Folder::new("explain_part");
+    folder.mbar(&["explain", "divergent"]).exits(0).says("# divergent-barrier");
+    folder.mbar(&["explain", "proxy"]).exits(0).says("# missing-proxy-fence");
+    folder.mbar(&["explain", "unknown"]).exits(2).complains("`unknown-label`").complains("`unknown-name`");
+    folder.mbar(&["explain", "remote-cta-scope"]).exits(0).says("Usual severity: warning").says("a note");
+}
+
+/// Output that cannot be written is told and no success; complaints that cannot be written change nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_no_success() {
+    let folder = Folder::new("full").with("clean.ptx", CLEAN).with("faulty.ptx", FAULTY);
+    let full = || fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let mbar = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
+        command.args(arguments).current_dir(&folder.0).stdin(Stdio::null());
+        command
+    };
+    for arguments in [
+        &["asm", "clean.ptx"][..],
+        &["asm", "--format", "json", "clean.ptx"],
+        &["check", "faulty.ptx"],
+        &["check", "--format", "json", "clean.ptx"],
+        &["forms"],
+        &["explain"],
+        &["--help"],
+    ] {
+        let run = Run::of(mbar(arguments).stdout(full()).output().expect("mbar starts"), arguments);
+        run.exits(2).complains("mbar: standard output: ");
+    }
+    for (arguments, code) in [
+        (&["check", "clean.ptx"][..], 0),
+        (&["check", "faulty.ptx"], 1),
+        (&["check", "missing.ptx"], 2),
+        (&["asm", "faulty.ptx"], 1),
+        (&["explain", "qqqqqqqqqq"], 2),
+        (&["forms", "qqqqqqqqqq"], 2),
+        (&["check"], 2),
+    ] {
+        let output = mbar(arguments).stderr(full()).output().expect("mbar starts");
+        Run::of(output, arguments).exits(code);
     }
 }
 

@@ -6,12 +6,15 @@ use super::document::{Barrier, Document, Function, Instruction, Memory, Use};
 pub fn listing(document: &Document) -> String {
     let header = &document.header;
     let known = |text: Option<&str>| text.unwrap_or("?").to_string();
+    let mut instructions = document.functions.iter().flat_map(|function| &function.instructions);
+    let complete = instructions.all(|instruction| instruction.needs.is_some());
     let mut out = format!(
-        "listing of {}\n  PTX {}, {}, {}-bit addresses; needs {}\n",
+        "listing of {}\n  PTX {}, {}, {}-bit addresses; needs {}{}\n",
         document.file,
         known(header.version.as_deref()),
         known(header.target),
         header.address_size,
+        if complete { "" } else { "at least " },
         document.needs.text(),
     );
     for function in &document.functions {

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use crate::isa::OPS;
 use crate::isa::describe;
 use crate::isa::table::{GateId, Op, Operand, Row, Shape, Slot};
+use crate::isa::{Mod, OPS};
 
 /// How text is laid out.
 #[derive(Clone, Copy, Debug)]
@@ -63,7 +63,8 @@ pub struct Entry {
 }
 
 /// The instructions that match `pattern`, best first: the one of that very name; else those with it in
-/// their name, their family or a modifier; else those whose description has the words.
+/// their name, their family or a modifier; else the one that it is a spelling of; else those whose
+/// description has the words.
 pub fn search(pattern: &str) -> Vec<&'static Op> {
     let pattern = pattern.trim();
     let lower = pattern.to_ascii_lowercase();
@@ -80,11 +81,23 @@ pub fn search(pattern: &str) -> Vec<&'static Op> {
         exact.extend(select(&|op| op.name.starts_with(&prefix)));
         return exact;
     }
-    let levels: [&dyn Fn(&Op) -> bool; 3] =
-        [&|op| op.family == lower || op.name.to_ascii_lowercase().contains(&lower), &has_modifier, &|op| {
-            lower.split_whitespace().all(|word| op.text.to_ascii_lowercase().contains(word))
-        }];
+    let spelled = spelled(&lower);
+    let levels: [&dyn Fn(&Op) -> bool; 4] = [
+        &|op| op.family == lower || op.name.to_ascii_lowercase().contains(&lower),
+        &has_modifier,
+        &|op| spelled.is_some_and(|spelled| spelled.name == op.name),
+        &|op| lower.split_whitespace().all(|word| op.text.to_ascii_lowercase().contains(word)),
+    ];
     levels.iter().map(|level| select(level)).find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The instruction that `opcode` is a spelling of: the longest name that leads it, if all that follows
+/// are modifiers.
+fn spelled(opcode: &str) -> Option<&'static Op> {
+    let rest = |op: &Op| opcode.strip_prefix(op.name).filter(|rest| rest.starts_with('.'));
+    let op = OPS.iter().filter(|op| rest(op).is_some()).max_by_key(|op| op.name.len())?;
+    let mut words = rest(op)?.split('.').skip(1);
+    words.all(|word| Mod::from_text(&format!(".{word}")).is_some()).then_some(op)
 }
 
 impl Page {
@@ -209,6 +222,10 @@ fn page_text(page: &Page, style: Style, out: &mut String) {
     };
     out.push_str(&format!("{}{section}\n", style.heading(page.name)));
     wrapped(out, "  ", words(page.text), 2, style);
+    if page.forms.is_empty() {
+        out.push_str("  Known by name only: its modifiers and operands are neither described nor checked.\n");
+        return;
+    }
     if page.partial {
         out.push_str("  Described in part: what is not listed here is not checked.\n");
     }

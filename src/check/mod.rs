@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Rule, Severity};
+use crate::isa::Opcode;
 use crate::isa::target::Toolkit;
-use crate::program::{Options, Program};
+use crate::program::{Fit, Inst, Options, Program, Routine};
 use crate::source::SourceFile;
-use crate::syntax;
+use crate::syntax::{self, ast::OpcodeId};
 
 mod address;
 mod allow;
@@ -99,5 +100,17 @@ impl Checked {
     /// How many findings have `severity`.
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|d| d.severity == severity).count()
+    }
+
+    /// How many instructions are known by name only, so that they have not been checked.
+    pub fn unchecked(&self) -> usize {
+        let program = &self.program;
+        let opaque = |routine: &Routine, inst: &Inst| {
+            let OpcodeId(opcode) = program.syntax(routine, inst).opcode;
+            inst.fit == Fit::Unknown && matches!(program.opcodes[opcode as usize], Opcode::Opaque)
+        };
+        let count =
+            |routine: &Routine| routine.instructions.iter().filter(|inst| opaque(routine, inst)).count();
+        program.routines.iter().map(count).sum()
     }
 }

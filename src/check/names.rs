@@ -113,6 +113,14 @@ fn explain(program: &Program, problem: &Problem, may_suggest: bool) -> Diagnosti
         ProblemKind::UnknownName => {
             let diagnostic = Diagnostic::new(&UNKNOWN_NAME, span, format!("`{name}` is not declared"))
                 .label("not declared");
+            let number = name.strip_prefix('%').filter(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
+            if number.is_some() {
+                return diagnostic
+                    .note(format!(
+                        "`{name}` is how inline assembly in C++ writes an operand; PTX has only names"
+                    ))
+                    .help("check the PTX that the compiler makes of it (`nvcc -ptx`), or write a register");
+            }
             if may_suggest { suggest(program, problem.symbol, diagnostic) } else { diagnostic }
         }
         ProblemKind::DeclaredLater(declaration) => {

@@ -1,15 +1,16 @@
 //! `mbar asm`
 
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Color, Format, TargetArguments, exit, input, print, settings};
+use super::{self as cli, Color, Format, TargetArguments, exit, input, print, settings};
 use crate::asm::{self, document, listing};
 use crate::check::{self, Checked};
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::program::Program;
-use crate::report::human::Renderer;
+use crate::report::human;
 use crate::syntax;
 
 /// The arguments of `mbar asm`.
@@ -35,15 +36,15 @@ pub struct Arguments {
 }
 
 /// Runs the subcommand.
-pub fn run(arguments: &Arguments, color: Color) -> u8 {
+pub fn run(arguments: &Arguments, color: Color) -> io::Result<u8> {
     let path = &arguments.path;
     let stdin = path.as_os_str() == "-";
     let source = if stdin { input::Input::Stdin } else { input::Input::File(path.clone()) };
     let source = match input::read(&source) {
         Ok(source) => source,
         Err(error) => {
-            eprintln!("mbar: {error}");
-            return exit::USAGE;
+            cli::complain(&format!("mbar: {error}"));
+            return Ok(exit::USAGE);
         }
     };
     let settings = settings(arguments.target, None, false);
@@ -57,12 +58,12 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
         let go_on = !unreadable && (arguments.force || !refused);
         complain(&checked, color, go_on, !unreadable);
         if !go_on {
-            return exit::FINDINGS;
+            return Ok(exit::FINDINGS);
         }
     }
     let text = asm::assemble(&checked.program, settings.options);
-    let result = output(arguments, &checked.program, text);
-    if wrong { result.max(exit::FINDINGS) } else { result }
+    let result = output(arguments, &checked.program, text)?;
+    Ok(if wrong { result.max(exit::FINDINGS) } else { result })
 }
 
 fn refused_by_ptxas(diagnostic: &Diagnostic) -> bool {
@@ -72,13 +73,9 @@ fn refused_by_ptxas(diagnostic: &Diagnostic) -> bool {
 /// Shows the errors of a file.
 fn complain(checked: &Checked, color: Color, go_on: bool, could: bool) {
     let source = &checked.program.module.source;
-    let mut renderer = Renderer::new(source, color.on_stderr());
-    let mut text = Vec::new();
-    for diagnostic in checked.diagnostics.iter().filter(|d| d.severity == Severity::Error) {
-        // Writing to memory cannot fail.
-        let _ = renderer.write(diagnostic, &mut text);
-    }
-    eprint!("{}", String::from_utf8_lossy(&text));
+    let diagnostics: Vec<&Diagnostic> =
+        checked.diagnostics.iter().filter(|d| d.severity == Severity::Error).collect();
+    let text = human::findings(source, &diagnostics, color.on_stderr());
     let errors = match checked.count(Severity::Error) {
         1 => "1 error".to_string(),
         n => format!("{n} errors"),
@@ -88,10 +85,10 @@ fn complain(checked: &Checked, color: Color, go_on: bool, could: bool) {
         (false, true) => "nothing assembled (--force does it all the same)",
         (false, false) => "nothing assembled",
     };
-    eprintln!("mbar: {}: {errors}, {outcome}", source.name());
+    cli::complain(&format!("{text}mbar: {}: {errors}, {outcome}", source.name()));
 }
 
-fn output(arguments: &Arguments, program: &Program, text: String) -> u8 {
+fn output(arguments: &Arguments, program: &Program, text: String) -> io::Result<u8> {
     let json = arguments.format == Format::Json;
     let document = (json || arguments.listing).then(|| document::document(program, text.clone()));
     let main = match &document {
@@ -100,15 +97,15 @@ fn output(arguments: &Arguments, program: &Program, text: String) -> u8 {
     };
     if let Some(path) = &arguments.output {
         if let Err(error) = std::fs::write(path, &main) {
-            eprintln!("mbar: {}: {error}", path.display());
-            return exit::USAGE;
+            cli::complain(&format!("mbar: {}: {error}", path.display()));
+            return Ok(exit::USAGE);
         }
     } else {
-        print(&main);
+        print(&main)?;
     }
     if let Some(document) = document.filter(|_| arguments.listing && !json) {
         let gap = if arguments.output.is_none() { "\n" } else { "" };
-        print(&format!("{gap}{}", listing::listing(&document)));
+        print(&format!("{gap}{}", listing::listing(&document)))?;
     }
-    exit::CLEAN
+    Ok(exit::CLEAN)
 }

@@ -1,16 +1,17 @@
 //! `mbar check`
 
+use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
 use rayon::prelude::*;
 
 use super::input::{self, InputError};
-use super::{Color, Format, TargetArguments, exit, parse_toolkit, print, settings};
+use super::{Color, Format, TargetArguments, complain, exit, parse_toolkit, print, settings};
 use crate::check::{self, Settings};
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::target::Toolkit;
-use crate::report::human::Renderer;
+use crate::report::human;
 use crate::report::json::{Document, Summary};
 
 /// The arguments of `mbar check`.
@@ -37,20 +38,20 @@ pub struct Arguments {
 
 /// What one file gave: its part of the output, counted.
 struct Outcome {
-    human: Vec<u8>,
+    human: String,
     checked: Option<check::Checked>,
     error: Option<InputError>,
 }
 
 /// Runs the subcommand.
-pub fn run(arguments: Arguments, color: Color) -> u8 {
+pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
     let inputs = input::expand(&arguments.paths);
     let settings = settings(arguments.target, arguments.cuda, arguments.verbose);
     let human = arguments.format == Format::Human;
     let color = human && color.enabled();
     let one = |input: &Result<input::Input, InputError>| match input {
         Ok(input) => check_one(input, &settings, human, color),
-        Err(_) => Outcome { human: Vec::new(), checked: None, error: None },
+        Err(_) => Outcome { human: String::new(), checked: None, error: None },
     };
     // One file needs no thread pool: its start would cost more than the check.
     let outcomes: Vec<Outcome> = if inputs.len() == 1 {
@@ -62,49 +63,49 @@ pub fn run(arguments: Arguments, color: Color) -> u8 {
     let mut document = Document::new();
     let mut summary = Summary::default();
     let mut unreadable = false;
+    let mut unchecked = 0;
     for (input, outcome) in inputs.iter().zip(&outcomes) {
         if let Some(error) = input.as_ref().err().or(outcome.error.as_ref()) {
             unreadable = true;
-            eprintln!("mbar: {error}");
+            complain(&format!("mbar: {error}"));
         }
         let Some(checked) = &outcome.checked else { continue };
         summary.add(&checked.diagnostics);
+        unchecked += checked.unchecked();
         if human {
-            print(&String::from_utf8_lossy(&outcome.human));
+            print(&outcome.human)?;
         } else {
             document.add(&checked.program.module.source, &checked.diagnostics);
         }
     }
     if human {
-        eprintln!("{}", summary_line(summary));
+        let unchecked = if arguments.verbose { 0 } else { unchecked };
+        complain(&format!("{}{}", summary_line(summary), unchecked_text(unchecked)));
     } else {
-        print(&format!("{}\n", document.to_text()));
+        print(&format!("{}\n", document.to_text()))?;
     }
     let denied = arguments.deny.is_some() && summary.warnings > 0;
-    match (unreadable, summary.errors > 0 || denied) {
+    Ok(match (unreadable, summary.errors > 0 || denied) {
         (true, _) => exit::USAGE,
         (false, true) => exit::FINDINGS,
         (false, false) => exit::CLEAN,
-    }
+    })
 }
 
 fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool) -> Outcome {
     let source = match input::read(input) {
         Ok(source) => source,
-        Err(error) => return Outcome { human: Vec::new(), checked: None, error: Some(error) },
+        Err(error) => return Outcome { human: String::new(), checked: None, error: Some(error) },
     };
     let checked = check::check(source.clone(), settings);
-    let mut text = Vec::new();
+    let mut text = String::new();
     if human {
-        let mut renderer = Renderer::new(&source, color);
-        for diagnostic in &checked.diagnostics {
-            // Writing to memory cannot fail.
-            let _ = renderer.write(diagnostic, &mut text);
-        }
+        let diagnostics: Vec<&Diagnostic> = checked.diagnostics.iter().collect();
+        text = human::findings(&source, &diagnostics, color);
         if settings.verbose {
             let needs = check::requirements(&checked.program);
             let line = format!("{}: {}\n", source.name(), check::describe_requirements(needs));
-            text.extend_from_slice(line.as_bytes());
+            text.push_str(&line);
         }
     }
     Outcome { human: text, checked: Some(checked), error: None }
@@ -127,4 +128,13 @@ fn summary_line(summary: Summary) -> String {
         text.push_str(&format!(", {}", count(summary.notes, Severity::Note.as_str())));
     }
     text
+}
+
+/// What of the files has not been looked at; `--verbose` has told it.
+fn unchecked_text(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "; 1 instruction not checked (--verbose shows it)".to_string(),
+        n => format!("; {n} instructions not checked (--verbose lists them)"),
+    }
 }

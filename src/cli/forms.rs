@@ -1,8 +1,10 @@
 //! `mbar forms`
 
+use std::io;
+
 use clap::Args;
 
-use super::{Color, Format, exit, print};
+use super::{Color, Format, complain, exit, print};
 use crate::asm::reference::{self, Page, Style};
 use crate::isa::OPS;
 use crate::isa::opcode::nearest;
@@ -19,14 +21,16 @@ pub struct Arguments {
 }
 
 /// Runs the subcommand.
-pub fn run(arguments: &Arguments, color: Color) -> u8 {
+pub fn run(arguments: &Arguments, color: Color) -> io::Result<u8> {
     let pattern = arguments.pattern.as_deref().unwrap_or("");
     let found = reference::search(pattern);
     if found.is_empty() {
         let near = nearest(pattern, OPS.iter().map(|op| op.name));
         let hint = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
-        eprintln!("mbar: nothing in the reference matches `{pattern}`{hint} (`mbar forms` lists all)");
-        return exit::USAGE;
+        complain(&format!(
+            "mbar: nothing in the reference matches `{pattern}`{hint} (`mbar forms` lists all)"
+        ));
+        return Ok(exit::USAGE);
     }
     let pages: Vec<Page> = found.iter().map(|op| Page::new(op)).collect();
     let text = match arguments.format {
@@ -36,8 +40,8 @@ pub fn run(arguments: &Arguments, color: Color) -> u8 {
         }
         Format::Human => reference::text(&pages, style(color)),
     };
-    print(&text);
-    exit::CLEAN
+    print(&text)?;
+    Ok(exit::CLEAN)
 }
 
 /// With more matches than this only their names are shown.

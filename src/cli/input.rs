@@ -25,16 +25,6 @@ pub enum InputError {
     /// Not text.
     #[error("{0}: is not text but binary data{1}")]
     Binary(String, &'static str),
-    /// Not UTF-8.
-    #[error("{path}: is not UTF-8 (byte {offset}, line {line}); convert it, e.g. with iconv")]
-    NotUtf8 {
-        /// As given.
-        path: String,
-        /// The first offending byte.
-        offset: usize,
-        /// Its line, from 1.
-        line: usize,
-    },
     /// 4 GiB or more.
     #[error("{0}: is too large (files are limited to 4 GiB)")]
     TooLarge(String),
@@ -104,12 +94,22 @@ pub fn read(input: &Input) -> Result<Arc<SourceFile>, InputError> {
     if let Some(what) = binary(&bytes) {
         return Err(InputError::Binary(name, what));
     }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..offset].iter().filter(|&&b| b == b'\n').count() + 1;
-        InputError::NotUtf8 { path: name.clone(), offset, line }
-    })?;
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| lossy(error.as_bytes()));
+    if text.len() >= u32::MAX as usize {
+        return Err(InputError::TooLarge(name));
+    }
     Ok(SourceFile::new(name, text))
+}
+
+/// Text of which some bytes are no UTF-8, such as comments in Latin-1: each of these bytes becomes one
+/// character, so that columns stay right.
+fn lossy(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() + bytes.len() / 8);
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    text
 }
 
 /// Recognises binary data by NUL bytes near the start (the one that ends a string for the driver is
@@ -119,6 +119,9 @@ fn binary(bytes: &[u8]) -> Option<&'static str> {
     let text = start.strip_suffix(&[0]).unwrap_or(start);
     if bytes.starts_with(b"\x7fELF") {
         return Some(" (an ELF object or cubin; extract the PTX with `cuobjdump -ptx`)");
+    }
+    if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
+        return Some(" (UTF-16? convert it to UTF-8, e.g. with iconv)");
     }
     text.contains(&0).then_some("")
 }

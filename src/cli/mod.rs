@@ -6,6 +6,7 @@ mod explain;
 mod forms;
 mod input;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
@@ -21,7 +22,7 @@ pub mod exit {
     pub const CLEAN: u8 = 0;
     /// Findings of severity error.
     pub const FINDINGS: u8 = 1;
-    /// Wrong usage, or a file that could not be read.
+    /// Wrong usage, a file that could not be read, or output that could not be written.
     pub const USAGE: u8 = 2;
 }
 
@@ -51,7 +52,8 @@ enum Command {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
-warnings); 2 wrong usage, or a file that could not be read (the others are checked all the same).";
+warnings); 2 wrong usage, a file that could not be read (the others are checked all the same), or output \
+that could not be written.";
 
 const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
 again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
@@ -109,8 +111,8 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::CLEAN });
+            let code = if error.use_stderr() { exit::USAGE } else { exit::CLEAN };
+            return finish(error.print().or_else(gone).map(|()| code));
         }
     };
     let color = Color(cli.color);
@@ -120,7 +122,15 @@ pub fn main() -> ExitCode {
         Command::Forms(arguments) => forms::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
     };
-    ExitCode::from(result)
+    finish(result)
+}
+
+/// The exit code. Output that could not be written is no success.
+fn finish(result: io::Result<u8>) -> ExitCode {
+    ExitCode::from(result.unwrap_or_else(|error| {
+        complain(&format!("mbar: standard output: {error}"));
+        exit::USAGE
+    }))
 }
 
 /// Whether to use colour on standard output.
@@ -149,10 +159,20 @@ impl Color {
     }
 }
 
-/// Standard output, buffered; a reader that went away ends the output in silence.
-fn print(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+/// Writes to standard output; a reader that went away ends the output in silence.
+fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).or_else(gone)
+}
+
+/// A reader that went away is no error.
+fn gone(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) }
+}
+
+/// Writes a line to standard error. Where that fails nobody can be told.
+fn complain(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 fn settings(target: TargetArguments, toolkit: Option<Toolkit>, verbose: bool) -> Settings {

@@ -256,6 +256,9 @@ pub fn range(range: ValueRange) -> String {
     match range {
         ValueRange::Span { low, high, step } => {
             let bounds = match (low, high) {
+                (i64::MIN, i64::MAX) if step > 1 => return format!("a multiple of {step}"),
+                (i64::MIN, i64::MAX) => return "any number".to_string(),
+                (i64::MIN, _) => format!("at most {high}"),
                 (_, i64::MAX) => format!("{low} or more"),
                 _ if low == high => format!("{low}"),
                 _ => format!("{low} to {high}"),

@@ -360,10 +360,12 @@ impl<'a> Resolver<'a> {
             );
             current.routine.values.truncate(first);
         }
+        // What could not be read is judged no further.
+        let readable = !operands.iter().any(unreadable);
         let operands = current.routine.values.len().min(first + operands.len()) - first;
         let mut inst =
             Inst { statement, operands: operands as u16, fit: Fit::Unknown, first: first as u32, guard };
-        if let Opcode::Known { rows, .. } = &self.opcodes[instruction.opcode.0 as usize] {
+        if readable && let Opcode::Known { rows, .. } = &self.opcodes[instruction.opcode.0 as usize] {
             let values = &current.routine.values[first..];
             inst.fit = self.fit(rows, &current.routine, values, operands, first as u32);
         }
@@ -571,6 +573,17 @@ impl<'a> Resolver<'a> {
 fn register(name: Name, declaration: &Declaration) -> Register {
     let vector = declaration.vector.max(1);
     Register { symbol: name.symbol, ty: declaration.ty, vector, span: name.span }
+}
+
+/// Whether an operand or a part of it was no PTX.
+fn unreadable(operand: &Operand) -> bool {
+    match &operand.kind {
+        OperandKind::Error => true,
+        OperandKind::Vector(parts) | OperandKind::Group(parts) => parts.iter().any(unreadable),
+        OperandKind::Pair(parts) => parts.iter().any(unreadable),
+        OperandKind::Compound(compound) => compound.parts.iter().any(unreadable),
+        _ => false,
+    }
 }
 
 fn add_register(routine: &mut Routine, register: Register) -> RegisterId {

@@ -11,6 +11,25 @@ use crate::source::{SourceFile, Span};
 /// Lines longer than this (in bytes) are not shown whole.
 const LONG_LINE: u32 = 400;
 
+/// So many findings of one file are shown; what follows more of them is hardly ever read.
+const MOST: usize = 200;
+
+/// The findings of one file as text.
+pub fn findings(file: &SourceFile, diagnostics: &[&Diagnostic], color: bool) -> String {
+    let mut renderer = Renderer::new(file, color);
+    let mut text = Vec::new();
+    for diagnostic in diagnostics.iter().take(MOST) {
+        // Writing to memory cannot fail.
+        let _ = renderer.write(diagnostic, &mut text);
+    }
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    match diagnostics.len().saturating_sub(MOST) {
+        0 => {}
+        more => text.push_str(&format!("{}: {more} more (--format json lists all)\n\n", file.name())),
+    }
+    text
+}
+
 /// Writes findings of one file. The file is split into lines once, however many findings follow.
 pub struct Renderer<'a> {
     file: &'a SourceFile,
@@ -56,7 +75,9 @@ impl<'a> Renderer<'a> {
         marks.sort_by_key(|(span, _)| span.start);
         for (span, message) in marks {
             let label = Label::new(at(span));
-            report = report.with_label(if message.is_empty() { label } else { label.with_message(message) });
+            // Without a message nothing would be drawn.
+            let message = if message.is_empty() { "here" } else { message };
+            report = report.with_label(label.with_message(message));
         }
         for note in &diagnostic.notes {
             report.add_note(note);
@@ -68,7 +89,7 @@ impl<'a> Renderer<'a> {
         report.finish().write((id, &*source), &mut text)?;
         // The renderer pads lines with blanks at the end.
         for line in String::from_utf8_lossy(&text).lines() {
-            writeln!(out, "{}", line.trim_end())?;
+            writeln!(out, "{}", merge_colors(line.trim_end()))?;
         }
         writeln!(out)
     }
@@ -118,6 +139,10 @@ fn visible(file: &SourceFile, span: Span) -> Range<usize> {
     if end == span.start {
         end = file.clamp(Span::new(span.start, (span.start + 1).min(line.end.max(span.start)))).end;
     }
+    // A byte order mark has no width of its own.
+    if file.slice(Span::new(span.start, end)) == "\u{feff}" {
+        end = file.clamp(Span::new(span.start, end + 1)).end;
+    }
     // At the end of a line there is nothing to underline: mark its last character.
     let start = if end == span.start && span.start > line.start {
         file.clamp(Span::empty(span.start - 1)).start
@@ -125,4 +150,31 @@ fn visible(file: &SourceFile, span: Span) -> Range<usize> {
         span.start
     };
     start as usize..end as usize
+}
+
+/// The same line without the resets and repeated colours between characters of one colour: the renderer
+/// colours each character on its own.
+fn merge_colors(line: &str) -> String {
+    const RESET: &str = "\x1b[0m";
+    let mut out = String::with_capacity(line.len());
+    let mut active = "";
+    let mut wanted = "";
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        if let Some(end) = rest.find('m').filter(|_| first == '\x1b') {
+            let (code, behind) = rest.split_at(end + 1);
+            wanted = if code == RESET { "" } else { code };
+            rest = behind;
+            continue;
+        }
+        if wanted != active {
+            out.push_str(if active.is_empty() { "" } else { RESET });
+            out.push_str(wanted);
+            active = wanted;
+        }
+        out.push(first);
+        rest = &rest[first.len_utf8()..];
+    }
+    out.push_str(if active.is_empty() { "" } else { RESET });
+    out
 }

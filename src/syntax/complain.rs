@@ -34,6 +34,7 @@ pub(super) fn unexpected_with(
         let message = format!("expected {expected}, found {}", found(input));
         let diagnostic = match input.kind() {
             Kind::Dot => dot(input),
+            Kind::Percent if doubled_percent(input) => percent(input),
             _ => Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), message)
                 .label(format!("expected {expected}")),
         };
@@ -45,7 +46,8 @@ pub(super) fn unexpected_with(
 fn dot(input: Tokens<'_>) -> Diagnostic {
     let dot = input.peek();
     let next = input.peek_at(1);
-    let diagnostic = Diagnostic::new(&SYNTAX_ERROR, dot.span(), "a word must follow `.` at once");
+    let diagnostic =
+        Diagnostic::new(&SYNTAX_ERROR, dot.span(), "a word must follow `.` at once").label("no word follows");
     match next.kind() {
         Kind::Ident | Kind::Int if next.start > dot.end => {
             let word = input.slice(next.span());
@@ -54,6 +56,74 @@ fn dot(input: Tokens<'_>) -> Diagnostic {
         }
         _ => diagnostic.help("remove the `.` or write the modifier that it begins"),
     }
+}
+
+/// `%%r0`
+fn doubled_percent(input: Tokens<'_>) -> bool {
+    let next = input.peek_at(1);
+    next.kind() == Kind::Ident && input.peek().end == next.start && input.slice(next.span()).starts_with('%')
+}
+
+fn percent(input: Tokens<'_>) -> Diagnostic {
+    let sign = input.peek().span();
+    let name = input.slice(input.peek_at(1).span());
+    Diagnostic::new(&SYNTAX_ERROR, sign, format!("`%{name}` is spelt as in inline assembly"))
+        .label("one `%` too many")
+        .note("only inline assembly in C++ doubles the `%`")
+        .fix(Applicability::Safe, format!("write `{name}`"), sign, "")
+}
+
+/// C's words that begin a statement.
+pub(super) fn begins_c(word: &str) -> bool {
+    matches!(word, "if" | "else" | "for" | "while" | "do" | "switch")
+}
+
+/// `if (…) {`
+#[cold]
+pub(super) fn control_flow_of_c(input: Tokens<'_>) {
+    let word = input.text();
+    input.report(
+        Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), format!("`{word}` is C, not PTX"))
+            .label("not PTX")
+            .help("compare with `setp`, then guard instructions or a `bra` with the predicate: `@%p bra LABEL;`"),
+    );
+}
+
+/// A label at `name` without its `:`.
+#[cold]
+pub(super) fn label_without_colon(input: Tokens<'_>, name: Span) {
+    let text = shorten(input.slice(name));
+    input.report(
+        Diagnostic::new(&SYNTAX_ERROR, name, "a label needs `:`".to_string()).label("read as a label").fix(
+            Applicability::Safe,
+            format!("write `{text}:`"),
+            Span::empty(name.end),
+            ":",
+        ),
+    );
+}
+
+/// `.shared:cta`, at the colon.
+#[cold]
+pub(super) fn single_colon(input: Tokens<'_>, word: Span) {
+    let colon = input.peek().span();
+    let (first, second) = (input.slice(word), input.slice(input.peek_at(1).span()));
+    input.report(
+        Diagnostic::new(
+            &SYNTAX_ERROR,
+            word.to(input.peek_at(1).span()),
+            format!("`{first}:{second}` has one `:`"),
+        )
+        .label("joined by one `:`")
+        .fix(Applicability::Safe, format!("write `{first}::{second}`"), colon, "::"),
+    );
+}
+
+/// The whole file is source text of another language.
+pub(super) fn cuda_source(span: Span) -> Diagnostic {
+    Diagnostic::new(&SYNTAX_ERROR, span, "this file is CUDA C++, not PTX")
+        .label("not PTX")
+        .help("compile it first, `nvcc -ptx FILE.cu`, and check the PTX that this makes")
 }
 
 /// An opening bracket's partner is missing at `input`.

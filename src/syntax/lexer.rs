@@ -265,6 +265,7 @@ impl Lexer<'_> {
                     let span = self.span(2);
                     self.report(
                         Diagnostic::new(&SYNTAX_ERROR, span, "this comment never ends")
+                            .label("opened here")
                             .help("close it with `*/`"),
                     );
                     rest.len()
@@ -302,9 +303,13 @@ impl Lexer<'_> {
                 Some(_) => end += 1,
             }
         }
+        // The statement's `;` is no part of it.
+        let line = self.bytes[start..end].trim_ascii_end();
+        end = start + line.strip_suffix(b";").unwrap_or(line).len();
         let span = Span::new(start as u32, end as u32);
         self.report(
             Diagnostic::new(&BAD_LITERAL, span, "this string has no closing `\"`")
+                .label("opened here")
                 .help("close it with `\"` on the same line"),
         );
         self.push(Kind::String, start, end);
@@ -387,6 +392,7 @@ impl Lexer<'_> {
         let span = self.span(3);
         self.report(
             Diagnostic::new(&SYNTAX_ERROR, span, "the file starts with a byte order mark")
+                .label("it stands before the first character")
                 .note("PTX is plain ASCII outside comments")
                 .fix(Applicability::Safe, "remove the mark (U+FEFF)", span, ""),
         );
@@ -401,7 +407,10 @@ impl Lexer<'_> {
         }
         let rest = &self.text[self.at..self.bytes.len()];
         let is_stray = |c: char| !c.is_ascii() || CLASSES[c as usize] == Class::None;
-        let length = rest.find(|c| !is_stray(c)).unwrap_or(rest.len()).max(1);
+        let length = match rest.find(|c| !is_stray(c)).unwrap_or(rest.len()).max(1) {
+            _ if escape(rest) => 2,
+            length => length,
+        };
         let run = &rest[..length];
         let span = self.span(length);
         let report = match byte {
@@ -418,11 +427,18 @@ impl Lexer<'_> {
             0 => Diagnostic::new(&SYNTAX_ERROR, span, "a NUL byte stands inside the file")
                 .note("the assembler stops reading here")
                 .fix(Applicability::Unsafe, "remove it", span, ""),
+            b'\\' if escape(rest) => {
+                Diagnostic::new(&SYNTAX_ERROR, span, format!("`{run}` is no blank in PTX"))
+                    .label("not a blank")
+                    .note("only strings of C and C++ write the end of a line or a tab like this")
+                    .fix(Applicability::Safe, "write a space", span, " ")
+            }
             b'\\' => Diagnostic::new(&SYNTAX_ERROR, span, "`\\` is nothing in PTX")
                 .note("there are no continuation lines: a statement goes on until its `;`")
                 .help("remove it"),
             _ if !byte.is_ascii() => {
                 Diagnostic::new(&SYNTAX_ERROR, span, format!("`{}` is not ASCII", shorten(run)))
+                    .label("not ASCII")
                     .note("outside comments PTX is plain ASCII")
             }
             _ => Diagnostic::new(
@@ -460,6 +476,11 @@ impl Lexer<'_> {
         );
         self.push(Kind::Bad, self.at, self.at + 1);
     }
+}
+
+/// Whether `rest` begins with `\n`, `\t` or `\r`, spelt out.
+fn escape(rest: &str) -> bool {
+    matches!(rest.as_bytes(), [b'\\', b'n' | b't' | b'r', ..])
 }
 
 /// At most 40 characters of `text`, for a message.

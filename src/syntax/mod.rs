@@ -9,6 +9,7 @@
 
 pub mod ast;
 mod complain;
+mod cuda;
 mod declaration;
 mod directive;
 mod expr;
@@ -30,8 +31,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
-use crate::source::SourceFile;
-use ast::{Module, Opcode};
+use crate::source::{SourceFile, Span};
+use ast::{Item, Module, Opcode};
 use names::{Names, Symbol};
 
 pub use rules::{BAD_LITERAL, RULES, SYNTAX_ERROR, UNBALANCED_BRACES};
@@ -45,9 +46,21 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
+/// A file that is one error from end to end.
+fn not_ptx(source: Arc<SourceFile>, diagnostic: Diagnostic) -> Parsed {
+    let (names, operands) = (Names::default(), Vec::new());
+    let (opcodes, comments) = (Vec::new(), Vec::new());
+    let items = vec![Item::Error(Span::new(0, source.text().len() as u32))];
+    let module = Module { source, names, opcodes, operands, items, comments };
+    Parsed { module, diagnostics: vec![diagnostic] }
+}
+
 /// Reads a file.
 pub fn parse(source: Arc<SourceFile>) -> Parsed {
     let lexed = lexer::lex(source.text());
+    if let Some(span) = cuda::source(source.text(), &lexed.tokens) {
+        return not_ptx(source, complain::cuda_source(span));
+    }
     let context = token::Context::new(source.text(), lexed.diagnostics);
     let mut parser = parser::Parser {
         context: &context,

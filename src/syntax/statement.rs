@@ -35,6 +35,8 @@ impl<'a> Parser<'a> {
         let close = loop {
             match self.kind() {
                 Kind::Ident if self.kind_at(1) == Kind::Colon => self.label(&mut statements),
+                Kind::Ident if self.c_begins() => self.skip_c(&mut statements),
+                Kind::Ident if self.is_bare_label() => self.bare_label(&mut statements),
                 Kind::Ident => self.instruction(&mut statements, None),
                 Kind::Word if self.module_goes_on() => break self.missing_close(open, &statements),
                 Kind::Word => self.declaration_or_directive(&mut statements),
@@ -98,6 +100,10 @@ impl<'a> Parser<'a> {
     #[cold]
     fn missing_close(&self, open: Span, statements: &Statements) -> Span {
         let place = self.peek();
+        if place.kind() == Kind::Eof && self.context.reported_behind(self.end()) {
+            // A comment without an end has swallowed the rest.
+            return Span::empty(self.end());
+        }
         let innermost = statements.open.last().map(|&at| statements.list[at as usize].span);
         let count = statements.open.len() + 1;
         let what = if place.kind() == Kind::Eof {
@@ -143,6 +149,58 @@ impl<'a> Parser<'a> {
             }
         }
         statements.push(self.since(start), StatementKind::Label(name));
+    }
+
+    /// Whether `if (` or the like begins here.
+    fn c_begins(&self) -> bool {
+        matches!(self.kind_at(1), Kind::LParen | Kind::LBrace) && complain::begins_c(self.text())
+    }
+
+    /// Skips `if (…)`; what it controls is read as usual.
+    #[cold]
+    fn skip_c(&mut self, statements: &mut Statements) {
+        complain::control_flow_of_c(self.input());
+        let start = self.bump().start;
+        let mut depth = 0u32;
+        loop {
+            match self.kind() {
+                Kind::LParen => depth += 1,
+                Kind::RParen if depth > 0 => depth -= 1,
+                Kind::Eof | Kind::LBrace | Kind::RBrace => break,
+                _ if depth == 0 => break,
+                _ => {}
+            }
+            self.bump();
+        }
+        statements.push(self.since(start), StatementKind::Error);
+    }
+
+    /// Whether the name here is a label without its `:`: no instruction looks like it, something else
+    /// begins behind it, and it is branched to.
+    fn is_bare_label(&self) -> bool {
+        let next = self.kind_at(1);
+        let begins = matches!(next, Kind::Ident | Kind::At | Kind::RBrace | Kind::LBrace);
+        begins && (self.on_new_line(1) || label_like(self.text())) && self.is_used_nearby()
+    }
+
+    /// Whether the name here stands as the operand of an instruction nearby.
+    fn is_used_nearby(&self) -> bool {
+        let symbol = self.peek().symbol();
+        let window = self.at.saturating_sub(NEARBY)..(self.at + NEARBY).min(self.tokens.len());
+        window.filter(|&at| at != self.at && self.tokens[at].symbol() == symbol).any(|at| {
+            let before = |back: usize| at.checked_sub(back).map_or(Kind::Eof, |at| self.tokens[at].kind());
+            let guard = matches!(before(2), Kind::At | Kind::Bang);
+            let ends = self.tokens.get(at + 1).is_some_and(|next| next.kind() == Kind::Semi);
+            ends && matches!(before(1), Kind::Ident | Kind::Word) && !guard
+        })
+    }
+
+    #[cold]
+    fn bare_label(&mut self, statements: &mut Statements) {
+        let name = operand::to_name(self.peek());
+        complain::label_without_colon(self.input(), name.span);
+        self.bump();
+        statements.push(name.span, StatementKind::Label(name));
     }
 
     /// Takes the `;` and adds the statement, or skips the broken one.
@@ -230,8 +288,8 @@ impl<'a> Parser<'a> {
     fn instruction(&mut self, statements: &mut Statements, guard: Option<Guard>) {
         let first = self.bump();
         let start = guard.map_or(first.start, |guard| guard.span.start);
-        let (opcode, opcode_span) = self.opcode(first);
         let first_operand = self.operands.len() as u32;
+        let (opcode, opcode_span) = self.opcode(first);
         let in_call = self.context.text.as_bytes()[first.start as usize] == b'c'
             && self.context.slice(first.span()) == "call";
         match self.kind() {
@@ -254,8 +312,15 @@ impl<'a> Parser<'a> {
         let begin = self.at;
         let mut end = first.end;
         let mut blanks = false;
-        while self.kind() == Kind::Word {
-            if self.peek().start != end {
+        let mut colons = false;
+        while self.kind() == Kind::Word || !colons && self.is_single_colon(end) {
+            if self.kind() == Kind::Colon {
+                complain::single_colon(self.input(), self.tokens[self.at - 1].span());
+                // The instruction is kept without what stands behind the colon, and not judged.
+                let colon = self.bump().span();
+                self.operands.push(Operand { span: colon, kind: OperandKind::Error });
+                colons = true;
+            } else if self.peek().start != end {
                 let text = self.text();
                 if matches!(text, ".reg" | ".loc" | ".pragma") && self.on_new_line(0) {
                     break;
@@ -265,14 +330,26 @@ impl<'a> Parser<'a> {
             end = self.bump().end;
         }
         let span = Span::new(first.start, end);
-        let symbol = if blanks {
-            let words = std::iter::once(&first).chain(&self.tokens[begin..self.at]);
+        let symbol = if blanks || colons {
+            let words = self.tokens[begin..self.at].iter().filter(|token| token.kind() == Kind::Word);
+            let words = std::iter::once(&first).chain(words);
             let text: String = words.map(|word| self.context.slice(word.span())).collect();
             self.opcodes.intern(&text)
         } else {
             self.opcodes.intern(self.context.slice(span))
         };
         (OpcodeId(symbol.0), span)
+    }
+
+    /// Whether `.shared:cta` goes on here with its colon.
+    fn is_single_colon(&self, end: u32) -> bool {
+        let glued = |ahead: usize, end: u32| self.tokens.get(self.at + ahead).is_some_and(|t| t.start == end);
+        self.kind() == Kind::Colon
+            && self.kind_at(1) == Kind::Ident
+            && self.at > 0
+            && self.tokens[self.at - 1].kind() == Kind::Word
+            && glued(0, end)
+            && glued(1, end + 1)
     }
 
     /// Operands up to and with the `;`. What cannot be read becomes an error operand.
@@ -389,12 +466,23 @@ impl<'a> Parser<'a> {
                 Span::empty(before),
                 ",",
             ),
+            Kind::Colon if self.on_new_line(1) => {
+                diagnostic.fix(Applicability::Unsafe, "write `;`", input.peek().span(), ";")
+            }
             Kind::Colon => {
                 diagnostic.help("`::` joins the parts of one modifier, as in `.shared::cta`, without blanks")
             }
             _ => diagnostic,
         });
     }
+}
+
+/// So many tokens around a name are looked through for a branch to it.
+const NEARBY: usize = 200;
+
+/// Whether a name has what no instruction has.
+fn label_like(name: &str) -> bool {
+    name.starts_with('_') || name.bytes().any(|byte| byte == b'$' || byte.is_ascii_uppercase())
 }
 
 /// Whether a name such as `%3` was meant as the operator `%` and a number.

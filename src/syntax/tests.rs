@@ -271,6 +271,54 @@ fn refused_statements() {
     reported("mov.b64 {a, b, c;", 17, "expected `}`, found `;`");
 }
 
+/// What is wrong once is told once, by the whole program.
+#[test]
+fn one_mistake_gives_one_finding() {
+    for (statements, message) in [
+        ("bra L;\nL\nret;", "a label needs `:`"),
+        ("bra loop;\nloop\nexit;", "a label needs `:`"),
+        ("bra.uni $L1; $L1 ret;", "a label needs `:`"),
+        ("mbarrier.init.shared.b64 [mb, 1;", "expected `]`, found `;`"),
+        ("mov.u32 r,, 1;", "an operand is missing before `,`"),
+        ("mov.u32 r, 1,;", "an operand is missing behind this `,`"),
+        ("mov.u32 %%r, 1;", "`%%r` is spelt as in inline assembly"),
+        ("mov.u32 r, %tid.w1;", "expected `,` or `;`, found `.w1`"),
+        ("mov.u32 r, %tid . x;", "a word must follow `.` at once"),
+        ("mov.u32 ä, 0;", "`ä` is not ASCII"),
+        (".pragma \"nounroll;", "this string has no closing `\"`"),
+        ("mov.u32 r, 1;\\n", "`\\n` is no blank in PTX"),
+        ("mov.u32 r, 1; /* open", "this comment never ends"),
+        ("if (r == 0) { mov.u32 r, 1; }", "`if` is C, not PTX"),
+        ("for (i = 0; i < 4; ++i) mov.u32 r, 1;", "`for` is C, not PTX"),
+        ("ld.volatile.shared:cta.u32 r, [mb];", "`.shared:cta` has one `:`"),
+        ("mbarrier.init.shared:cta.b64 [mb], 1, 2;", "`.shared:cta` has one `:`"),
+        ("mov.u32 r, 1:", "expected `,` or `;`, found `:`"),
+        ("mov.u32 %0, 1;", "`%0` is not declared"),
+    ] {
+        let text = kernel(&format!(".shared .b64 mb; .reg .b32 r;\n{statements}"));
+        let file = SourceFile::new("test.ptx", text);
+        let checked = crate::check::check(file, &crate::check::Settings::default());
+        let found: Vec<&str> = checked.diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(found, [message], "{statements}");
+    }
+}
+
+#[test]
+fn cuda_sources_are_told_from_ptx() {
+    for text in [
+        "#include <cuda/barrier>\n__global__ void k() { int x = 08; }\n",
+        "// a kernel\n\n  # include \"a.h\"\nint main() { }",
+        "/* c */ template <int N> __global__ void k(char c = 'x') { }",
+    ] {
+        let file = SourceFile::new("test.cu", text);
+        let checked = crate::check::check(file, &crate::check::Settings::default());
+        let found: Vec<&str> = checked.diagnostics.iter().map(|d| d.message.as_str()).collect();
+        assert_eq!(found, ["this file is CUDA C++, not PTX"], "{text}");
+    }
+    let parsed = read(&format!("#include <x>\n{}", kernel("exit;")));
+    assert_eq!(messages(&parsed), ["1:1 `#include` is not PTX"]);
+}
+
 #[test]
 fn refused_items() {
     for (item, message) in [

@@ -189,6 +189,14 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Whether something behind `end` has been reported.
+    pub fn reported_behind(&self, end: u32) -> bool {
+        self.diagnostics.borrow().iter().any(|diagnostic| {
+            let span = diagnostic.span;
+            span.start >= end && span.end > span.start
+        })
+    }
+
     pub fn into_diagnostics(self) -> Vec<Diagnostic> {
         let mut diagnostics = self.diagnostics.into_inner();
         diagnostics.sort_by_key(|d| (d.span.start, d.span.end));
