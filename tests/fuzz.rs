@@ -475,3 +475,39 @@ fn line_ends_and_comments_do_not_matter() {
     let text = kernel(body);
     assert_eq!(endure(&text), endure(&text.replace('\n', "\r\n")));
 }
+
+/// Texts that made one step cost the square of the text, each with the time that they may take now.
+const SOON: Duration = Duration::from_secs(4);
+
+#[test]
+fn branches_out_of_nested_blocks() {
+    let (open, close) = ("{ bra DONE; ".repeat(30_000), "}".repeat(30_000));
+    endure_within(&kernel(&format!("{open}{close}\nDONE: ret;")), SOON);
+    endure_within(
+        &kernel(&format!(
+            "{}{}bra DONE;{close}\nDONE: ret;",
+            "{ ".repeat(30_000),
+            "bra DONE; ".repeat(30_000)
+        )),
+        SOON,
+    );
+}
+
+#[test]
+fn many_blocks_with_a_label_of_one_name() {
+    endure_within(&kernel(&"{ bra DONE; DONE: }\n".repeat(100_000)), SOON);
+}
+
+#[test]
+fn many_blocks_with_a_wide_register_family() {
+    let blocks: String = (0..8_000).map(|i| format!("{{ .reg .b32 q<8001>; mov.u32 q{i}, 1; }}\n")).collect();
+    endure_within(&kernel(&blocks), SOON);
+}
+
+#[test]
+fn many_unknown_opcodes() {
+    let unknown: String = (0..60_000).map(|i| format!("foo{i}.bar.b32 %r0, %r1;\n")).collect();
+    assert!(endure_within(&kernel(&unknown), SOON) >= 60_000);
+    let near: String = (0..60_000).map(|i| format!("mbarrier.arive{i}.b64 %r0, [%r1];\n")).collect();
+    assert!(endure_within(&kernel(&near), SOON) >= 60_000);
+}
