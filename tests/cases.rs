@@ -1,7 +1,8 @@
 //! Faults from public bug reports (`tests/data/cases`): each is found, on its line, and nothing else is.
 //!
 //! A line that a right report names ends in `//~ KIND`. The kind `check` (an error), `check:warning` or
-//! `check|check:warning` is for `mbar check`; other kinds are for running and verifying a program.
+//! `check|check:warning` is for `mbar check`; `check[RULE]` also names the rule that must find it. Other
+//! kinds are for running and verifying a program.
 
 mod support;
 
@@ -68,13 +69,23 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// Whether a finding of `severity` is what a tag for `check` asks for.
-fn satisfies(kinds: &[String], severity: Severity) -> bool {
-    kinds.iter().any(|kind| match kind.as_str() {
-        "check" => severity == Severity::Error,
-        "check:warning" => severity == Severity::Warning,
-        _ => false,
+/// Whether the finding is what a tag for `check` asks for.
+fn satisfies(kinds: &[String], finding: &Diagnostic) -> bool {
+    kinds.iter().any(|kind| {
+        let (kind, rule) = parts(kind);
+        let wanted = match kind {
+            "check" => Severity::Error,
+            "check:warning" => Severity::Warning,
+            _ => return false,
+        };
+        finding.severity == wanted && rule.is_none_or(|rule| rule == finding.rule.name)
     })
+}
+
+/// A tag's kind, and the rule that it names.
+fn parts(tag: &str) -> (&str, Option<&str>) {
+    let named = tag.strip_suffix(']').and_then(|tag| tag.split_once('['));
+    named.map_or((tag, None), |(kind, rule)| (kind, Some(rule)))
 }
 
 #[test]
@@ -89,10 +100,10 @@ fn faults_are_found_on_their_lines() {
                 tags += 1;
                 let here: Vec<&Diagnostic> =
                     checked.diagnostics.iter().filter(|d| lines_of(file, d).contains(line)).collect();
-                let found = here.iter().any(|d| satisfies(kinds, d.severity));
+                let found = here.iter().any(|d| satisfies(kinds, d));
                 let false_error = here
                     .iter()
-                    .find(|d| d.severity == Severity::Error && !kinds.iter().any(|k| k == "check"));
+                    .find(|d| d.severity == Severity::Error && !kinds.iter().any(|k| parts(k).0 == "check"));
                 if !found || false_error.is_some() {
                     let ours = support::all_in_words(file, here);
                     failures.push(format!(

@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use mbar::check::Settings;
@@ -61,7 +61,9 @@ fn programs_that_run_have_no_error() {
 
 #[test]
 fn wrong_on_purpose_gives_reasons() {
+    let mut seen = BTreeSet::new();
     for row in rows("wrong_on_purpose.tsv") {
+        assert!(seen.insert((row[0].clone(), row[1].clone())), "twice: {row:?}");
         assert!(row.len() == 3 && row[2].len() > 10, "file, rule and reason: {row:?}");
         assert!(row[0].starts_with("hw/"), "only the experiments have faults on purpose: {}", row[0]);
     }

@@ -6,7 +6,7 @@ mod support;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mbar::check::{self, Settings};
 use mbar::diagnostic::Diagnostic;
@@ -89,6 +89,9 @@ const PIECES: &[&str] = &[
     "1e9",
     "18446744073709551616",
     "4294967296",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "0x8000000000000000",
     "08",
     "0b2",
     ".version 9.5",
@@ -117,7 +120,17 @@ const PIECES: &[&str] = &[
     ".shared::cta",
     ".mbarrier::complete_tx::bytes",
     "[smem+",
+    "[bar+9223372036854775807]",
+    "[%r0+-9223372036854775808]",
+    ".reg .b32 %r<9223372036854775807>;",
+    ".align 9223372036854775807",
     "{%r0, %r1}",
+    "{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13, %r14, %r15, %r16}",
+    "{0, {1, {2, {3, {4, {5, {6, {7}}}}}}}}",
+    "{ { { { { { { { { { { { bra L; } } } } } }",
+    "} } } } } } } }",
+    "A: B: C: D: E: F: G: A:",
+    "@%p0 bra A; @!%p0 bra B; bra C;",
     "%p0|%p1",
     "generic(",
     "// mbar: allow(",
@@ -285,30 +298,45 @@ fn mutated_programs_are_checked_without_a_panic() {
     run(WHOLE_FILES, true);
 }
 
-/// No input of a megabyte or so may take longer, on a slow and busy machine.
+/// No input of a megabyte or so may take longer, on a slow machine.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
 /// Checks a hard text in every way and within the limit; gives the number of findings.
 #[track_caller]
 fn endure(text: &str) -> usize {
+    endure_within(text, TIME_LIMIT)
+}
+
+#[track_caller]
+fn endure_within(text: &str, limit: Duration) -> usize {
     let file = source("hard.ptx", text);
     let (send, receive) = mpsc::channel();
-    // In a thread of its own, so that a step without an end fails at the limit.
+    // In a thread of its own, so that a step without an end fails, too.
     std::thread::spawn(move || {
+        let start = Instant::now();
         let findings = check::check(file.clone(), &Settings::default()).diagnostics.len();
         let small = file.text().len() < 100_000;
-        let _ = send.send((findings, complaint(file.text(), small)));
+        let _ = send.send((findings, complaint(file.text(), small), time_used(start)));
     });
-    match receive.recv_timeout(TIME_LIMIT) {
-        Ok((findings, complaint)) => {
+    match receive.recv_timeout(10 * limit) {
+        Ok((findings, complaint, used)) => {
             assert_eq!(complaint, None);
+            assert!(used <= limit, "took {used:?} of {limit:?}: a step is not linear in the text");
             findings
         }
         Err(mpsc::RecvTimeoutError::Timeout) => {
-            panic!("took over {TIME_LIMIT:?}: a step is not linear in the text")
+            panic!("took over {:?}: a step is not linear in the text", 10 * limit)
         }
         Err(mpsc::RecvTimeoutError::Disconnected) => panic!("panicked (the message stands above)"),
     }
+}
+
+/// The processor time of this thread, which other work on the machine does not lengthen; where the
+/// system does not tell, the time since `start`.
+fn time_used(start: Instant) -> Duration {
+    let statistics = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let nanoseconds = statistics.and_then(|text| text.split(' ').next()?.parse().ok());
+    nanoseconds.map_or_else(|| start.elapsed(), Duration::from_nanos)
 }
 
 /// A kernel around `body`.
@@ -403,6 +431,43 @@ fn many_names_and_scopes() {
     endure(&(support::header("9.5", "sm_90a") + &kernels));
 }
 
+/// Numbers at the ends of 64 bits, wherever a number can stand.
+#[test]
+fn the_largest_numbers() {
+    for number in
+        ["9223372036854775807", "-9223372036854775808", "0x8000000000000000", "18446744073709551615"]
+    {
+        endure(&kernel(&format!(
+            ".shared .align {number} .b64 bar; .shared .b8 many[{number}]; .reg .b32 q<{number}>;\n\
+             mbarrier.init.shared.b64 [bar+{number}], {number};\n\
+             mbarrier.arrive.shared::cta.b64 _, [%r0+{number}], {number};\n\
+             cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [many+{number}], [%r0], {number}, [bar];\n\
+             mov.b32 %r0, {number} + {number}; mov.b32 %r0, {number} * {number}; mov.b32 %r0, -({number});\n\
+             mov.b32 %r0, {number} / -1; mov.b32 %r0, {number} % -1; mov.b32 %r0, 1 << {number};\n\
+             mov.b32 %r0, many+{number}; ld.shared.b32 %r1, [%r0+{number}]; bar.sync {number}, {number};\n\
+             @%p{number} bra L{number};"
+        )));
+    }
+}
+
+#[test]
+fn wide_vectors() {
+    let wide = format!("{{{}%r0}}", "%r1, ".repeat(200_000));
+    endure(&kernel(&format!("mov.b64 %r0, {wide};\nmov.b64 {wide}, %r0;")));
+    endure(&kernel(&format!("ld.global.v4.b32 {wide}, [%r0];\nst.global.v4.b32 [%r0, {wide}], {wide};")));
+    endure(&kernel(&format!(".global .b32 g[] = {wide};\nbrx.idx %r0, {wide};")));
+}
+
+#[test]
+fn many_labels_and_branches() {
+    let ladder: String = (0..50_000).map(|i| format!("L{i}: @%p bra L{};\n", 49_999 - i)).collect();
+    endure(&kernel(&format!(".reg .pred %p;\n{ladder}")));
+    let labels: String = (0..50_000).map(|i| format!("L{i}:\n")).collect();
+    let targets: Vec<String> = (0..50_000).map(|i| format!("L{i}")).collect();
+    let list = targets.join(", ");
+    endure(&kernel(&format!("ts: .branchtargets {list};\nbrx.idx %r0, ts;\n{labels}ret;")));
+}
+
 #[test]
 fn odd_bytes_between_words() {
     for odd in ["\0", "\r\n", "\r", "\u{b}", "\u{c}", "/* ünïcödé → 🙂 */", "// ünïcödé\n", "ü", "\u{202e}"]
@@ -421,4 +486,40 @@ fn line_ends_and_comments_do_not_matter() {
     let body = ".shared .b64 bar; // größe → 🙂\nmbarrier.init.shared.b64 [bar], 1;\n/* 注释\n */ ret;";
     let text = kernel(body);
     assert_eq!(endure(&text), endure(&text.replace('\n', "\r\n")));
+}
+
+/// Texts that made one step cost the square of the text, each with the time that they may take now.
+const SOON: Duration = Duration::from_secs(4);
+
+#[test]
+fn branches_out_of_nested_blocks() {
+    let (open, close) = ("{ bra DONE; ".repeat(30_000), "}".repeat(30_000));
+    endure_within(&kernel(&format!("{open}{close}\nDONE: ret;")), SOON);
+    endure_within(
+        &kernel(&format!(
+            "{}{}bra DONE;{close}\nDONE: ret;",
+            "{ ".repeat(30_000),
+            "bra DONE; ".repeat(30_000)
+        )),
+        SOON,
+    );
+}
+
+#[test]
+fn many_blocks_with_a_label_of_one_name() {
+    endure_within(&kernel(&"{ bra DONE; DONE: }\n".repeat(100_000)), SOON);
+}
+
+#[test]
+fn many_blocks_with_a_wide_register_family() {
+    let blocks: String = (0..8_000).map(|i| format!("{{ .reg .b32 q<8001>; mov.u32 q{i}, 1; }}\n")).collect();
+    endure_within(&kernel(&blocks), SOON);
+}
+
+#[test]
+fn many_unknown_opcodes() {
+    let unknown: String = (0..60_000).map(|i| format!("foo{i}.bar.b32 %r0, %r1;\n")).collect();
+    assert!(endure_within(&kernel(&unknown), SOON) >= 60_000);
+    let near: String = (0..60_000).map(|i| format!("mbarrier.arive{i}.b64 %r0, [%r1];\n")).collect();
+    assert!(endure_within(&kernel(&near), SOON) >= 60_000);
 }

@@ -7,8 +7,9 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
-use mbar::check::Settings;
+use mbar::check::{self, Settings};
 use mbar::diagnostic::{Diagnostic, Severity};
 use rayon::prelude::*;
 use support::{Failures, all_in_words, check_text, frame, rejections, rows, shared_with_ptxas};
@@ -37,14 +38,32 @@ struct Difference {
 }
 
 fn ask(question: &Question) -> Option<Difference> {
-    let (_, text) = frame(&question.snippet, &question.version, &question.target);
-    answer(&text, question.accepted, question.key(), &question.snippet)
+    let (before, text) = frame(&question.snippet, &question.version, &question.target);
+    let inside = snippet_in(&before, &question.snippet);
+    answer(&text, inside, question.accepted, question.key(), &question.snippet)
 }
 
-fn answer(text: &str, accepted: bool, key: Key, shown: &str) -> Option<Difference> {
+/// Where the snippet stands, its end included: what is missing is missed there.
+fn snippet_in(before: &str, snippet: &str) -> RangeInclusive<u32> {
+    before.len() as u32..=(before.len() + snippet.len()) as u32
+}
+
+/// Compares with the verdict: of an accepted text nothing may be refused, of a rejected one something
+/// that starts `inside`.
+fn answer(
+    text: &str,
+    inside: RangeInclusive<u32>,
+    accepted: bool,
+    key: Key,
+    shown: &str,
+) -> Option<Difference> {
     let checked = check_text("snippet.ptx", text, &Settings::default());
     let rejections = rejections(&checked);
-    if rejections.is_empty() == accepted {
+    let agrees = match accepted {
+        true => rejections.is_empty(),
+        false => rejections.iter().any(|d| inside.contains(&d.span.start)),
+    };
+    if agrees {
         return None;
     }
     let verdict = if accepted { "accepts" } else { "rejects" };
@@ -233,41 +252,65 @@ fn whole_modules_are_judged_as_ptxas_judges_them() {
         .iter()
         .filter_map(|row| {
             let key = (row[0].clone(), "whole file".to_string());
-            answer(&unescape(&row[5]), verdict(&row[1]), key, &row[0])
+            answer(&unescape(&row[5]), 0..=u32::MAX, verdict(&row[1]), key, &row[0])
         })
         .collect();
     compare("modules", rows.len(), differences, 99.0);
 }
 
-/// What ptxas lets pass though it is undefined gets a warning or an error of ours. Rows of the table
+/// The rule that must find each fault that ptxas lets pass.
+fn rules_of_faults() -> BTreeMap<Key, String> {
+    let mut rules = BTreeMap::new();
+    for row in rows("accepted_but_wrong_rules.tsv") {
+        let [snippet, place, rule] = &row[..] else {
+            panic!("accepted_but_wrong_rules.tsv: a row has snippet, place and rule: {row:?}");
+        };
+        assert!(check::rules().iter().any(|known| known.name == rule), "there is no rule {rule}");
+        let old = rules.insert((unescape(snippet), place.clone()), rule.clone());
+        assert!(old.is_none(), "accepted_but_wrong_rules.tsv: twice: {snippet}");
+    }
+    rules
+}
+
+/// What ptxas lets pass though it is undefined gets a warning or an error of ours, by the rule that is
+/// about it and within the snippet: what the frame lacks does not count. Rows of the table
 /// `not_a_fault` in differences.tsv are left out: the manual does not call them undefined.
 #[test]
 fn accepted_faults_are_found() {
     let no_faults = reviewed("not_a_fault");
+    let rules = rules_of_faults();
     let rows = rows("oracle/accepted_but_wrong.tsv");
     let key = |row: &[String]| -> Key { (unescape(&row[2]), format!("{} {}", row[3], row[4])) };
     let known: BTreeSet<Key> = rows.iter().map(|row| key(row)).collect();
-    let strangers = no_faults.keys().filter(|key| !known.contains(*key)).map(|key| key.0.clone());
-    Failures::new(strangers.collect())
-        .report("not_a_fault names a row that accepted_but_wrong.tsv does not have.");
+    let judged: BTreeSet<&Key> = no_faults.keys().chain(rules.keys()).collect();
+    assert_eq!(judged.len(), no_faults.len() + rules.len(), "a row is a fault or none, not both");
+    let strangers = judged.iter().filter(|key| !known.contains(**key)).map(|key| key.0.clone());
+    Failures::new(strangers.collect()).report("A row is named that accepted_but_wrong.tsv does not have.");
+    let unnamed = known.iter().filter(|key| !judged.contains(key)).map(|key| format!("{}\t{}", key.0, key.1));
+    Failures::new(unnamed.collect()).report("Name the rule in tests/data/accepted_but_wrong_rules.tsv.");
 
-    let faults: Vec<&Vec<String>> = rows.iter().filter(|row| !no_faults.contains_key(&key(row))).collect();
-    let missed = faults
+    let missed = rules
         .par_iter()
-        .filter_map(|row| {
-            let (snippet, place) = key(row);
-            let (_, text) = frame(&snippet, &row[3], &row[4]);
+        .filter_map(|((snippet, place), rule)| {
+            let (version, target) = place.split_once(' ').expect("version and target");
+            let (before, text) = frame(snippet, version, target);
+            let inside = snippet_in(&before, snippet);
             let checked = check_text("snippet.ptx", &text, &Settings::default());
-            let ours = |d: &Diagnostic| d.severity >= Severity::Warning && !shared_with_ptxas(d);
-            if checked.diagnostics.iter().any(ours) {
+            let right = |d: &Diagnostic| {
+                d.rule.name == rule
+                    && d.severity >= Severity::Warning
+                    && !shared_with_ptxas(d)
+                    && inside.contains(&d.span.start)
+            };
+            if checked.diagnostics.iter().any(right) {
                 return None;
             }
             let all = all_in_words(&checked.program.module.source, &checked.diagnostics);
-            let text = format!("{snippet}   [{}] {} by the manual; here: {all}", row[0], row[1]);
-            Some(Difference { key: (snippet, place), text })
+            let text = format!("{snippet}   [{place}] should be {rule}; here: {all}");
+            Some(Difference { key: (snippet.clone(), place.clone()), text })
         })
         .collect();
-    compare("accepted_but_wrong", faults.len(), missed, 95.0);
+    compare("accepted_but_wrong", rules.len(), missed, 95.0);
 }
 
 fn verdict(text: &str) -> bool {

@@ -102,6 +102,7 @@ impl Site<'_> {
             };
             let span = self.program.operand_span(self.routine, self.inst, index);
             self.width(address, base, span, out);
+            self.map_width(spec, base, span, out);
             self.offset(base, offset, span, out);
             let demand = Demand {
                 spec,
@@ -212,6 +213,29 @@ impl Site<'_> {
             }
         }
         out.push(diagnostic);
+    }
+
+    /// The address of a tensor map is generic, whatever variable may stand there. ptxas takes a narrow
+    /// register and extends it with zeros.
+    fn map_width(&self, spec: &Operand, base: Base, span: Span, out: &mut Vec<Diagnostic>) {
+        let Base::Register(id) = base else { return };
+        let register = self.routine.register(id);
+        let bits = register.ty.bits();
+        if spec.arg != Arg::Map || !(32..64).contains(&bits) || self.program.header.address_size != 64 {
+            return;
+        }
+        let name = self.program.module.name(register.symbol);
+        let message = format!(
+            "a tensor map has a generic address of 64 bits; `{name}` is a `{}` register",
+            register.ty
+        );
+        out.push(
+            Diagnostic::new(&NARROW_ADDRESS, span, message)
+                .severity(Severity::Warning)
+                .label(format!("{bits} bits"))
+                .also(register.span, "declared here")
+                .help("use a 64-bit register"),
+        );
     }
 
     fn known_place(&self, demand: &Demand, place: Place, out: &mut Vec<Diagnostic>) {

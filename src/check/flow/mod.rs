@@ -13,6 +13,7 @@ mod barrier_use;
 mod copy_groups;
 mod counter_as_parity;
 mod divergent_barrier;
+mod excess_arrivals;
 mod foreign_state;
 mod inverted_wait;
 mod missing_proxy_fence;
@@ -31,6 +32,7 @@ pub const RULES: &[&Rule] = &[
     &copy_groups::WAIT_WITHOUT_GROUP,
     &counter_as_parity::RULE,
     &divergent_barrier::RULE,
+    &excess_arrivals::RULE,
     &foreign_state::RULE,
     &inverted_wait::RULE,
     &missing_proxy_fence::RULE,
@@ -43,6 +45,7 @@ pub const RULES: &[&Rule] = &[
 /// Runs the rules.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     barrier_use::check(program, flows, out);
+    excess_arrivals::check(flows, out);
     for flow in flows {
         copy_groups::check(flow, out);
         counter_as_parity::check(flow, out);
