@@ -32,9 +32,8 @@ pub fn run(arguments: &Arguments) -> u8 {
         return exit::USAGE;
     };
     let ptxas = match rule.ptxas {
-        Ptxas::Rejects => "ptxas reports it, too".to_string(),
-        Ptxas::Accepts => "ptxas accepts it".to_string(),
-        Ptxas::Since(release) => format!("ptxas reports it since CUDA {release}"),
+        Ptxas::Rejects => "ptxas reports it, too",
+        Ptxas::Accepts => "ptxas accepts it",
     };
     print(&format!("{}\n\nSeverity: {}; {ptxas}.\n", rule.page.trim_end(), rule.severity.as_str()));
     exit::CLEAN
