@@ -11,6 +11,7 @@ use crate::syntax;
 
 mod address;
 mod allow;
+mod comment;
 mod declaration;
 mod flow;
 mod gate;
@@ -20,8 +21,10 @@ mod names;
 mod operand;
 mod text;
 mod value;
+mod words;
 
-pub use gate::{describe_requirements, requirements};
+pub use gate::describe_requirements;
+pub(crate) use text::count;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default)]

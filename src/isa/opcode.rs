@@ -24,10 +24,7 @@ pub enum Opcode {
     /// An instruction that exists but is not described here, or not completely.
     Opaque,
     /// No instruction of PTX starts like this.
-    Unknown {
-        /// What may have been meant.
-        suggestions: Vec<&'static str>,
-    },
+    Unknown,
 }
 
 /// A row and how an opcode's modifiers fill it.
@@ -151,11 +148,7 @@ pub fn lookup(words: &[&str]) -> Opcode {
     let same_first = OPS[start..].iter().take_while(|op| op.words().next() == Some(first));
     let best = same_first.filter(|op| leads(op, words)).max_by_key(|op| op.name.len());
     let Some(op) = best else {
-        return if OPAQUE.contains(&first) {
-            Opcode::Opaque
-        } else {
-            Opcode::Unknown { suggestions: suggest_op(words) }
-        };
+        return if OPAQUE.contains(&first) { Opcode::Opaque } else { Opcode::Unknown };
     };
     let skip = op.words().count();
     let modifiers: SmallVec<[Option<Mod>; 16]> =
@@ -274,8 +267,8 @@ fn of_class(slot: &Slot, class: u8) -> bool {
 }
 
 /// Opcode names that are like `words`, best first, at most three: of the same first word where there
-/// is such an instruction.
-fn suggest_op(words: &[&str]) -> Vec<&'static str> {
+/// is such an instruction. Compares with every instruction of the table.
+pub fn suggest_op(words: &[&str]) -> Vec<&'static str> {
     let first_known = OPS.iter().any(|op| op.words().next() == Some(words[0]));
     let mut scored: Vec<(usize, &'static str)> = Vec::new();
     for op in OPS.iter().filter(|op| !first_known || op.words().next() == Some(words[0])) {
