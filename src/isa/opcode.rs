@@ -306,19 +306,22 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 12 || a.len() > 80 {
         return usize::MAX / 2;
     }
-    let mut before: Vec<usize> = Vec::new();
+    // Three rows of the table of distances, used in turn.
+    let mut before = vec![0; b.len() + 1];
     let mut previous: Vec<usize> = (0..=b.len()).collect();
+    let mut row = before.clone();
     for i in 1..=a.len() {
-        let mut row = vec![i];
+        row[0] = i;
         for j in 1..=b.len() {
             let same = usize::from(a[i - 1] != b[j - 1]);
             let mut best = (previous[j - 1] + same).min(previous[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(before[j - 2] + 1);
             }
-            row.push(best);
+            row[j] = best;
         }
-        before = std::mem::replace(&mut previous, row);
+        std::mem::swap(&mut before, &mut previous);
+        std::mem::swap(&mut previous, &mut row);
     }
     previous[b.len()]
 }
