@@ -1,5 +1,6 @@
 //! From the grammar files to Rust text. The format is described in grammar/README.md.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
 
@@ -21,7 +22,8 @@ pub fn compile(files: &[(String, String)]) -> Result<String> {
             read_file(&mut grammar, name, text)?;
         }
     }
-    Ok(emit(&mut grammar))
+    validate(&grammar)?;
+    emit(&mut grammar)
 }
 
 #[derive(Default)]
@@ -44,11 +46,13 @@ struct Grammar {
     gates: Vec<Gate>,
 }
 
+/// No condition.
+const ALWAYS: Gate = Gate { version: (0, 0), mask: u64::MAX, manual: 0, advise: 0 };
+
 #[derive(Clone, PartialEq)]
 struct Gate {
     version: (u8, u8),
     mask: u64,
-    text: String,
     manual: usize,
     advise: usize,
 }
@@ -70,7 +74,6 @@ struct Row {
     counts: Vec<usize>,
     gate: usize,
     undocumented: bool,
-    syntax: String,
 }
 
 #[derive(Clone)]
@@ -107,8 +110,8 @@ struct Operand {
 
 fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
     let family = file.trim_end_matches(".isa").to_string();
-    let mut file_slots = HashMap::new();
-    let mut op_slots: HashMap<String, SlotDef> = HashMap::new();
+    let mut file_slots = Slots::default();
+    let mut op_slots = Slots::default();
     let mut defines: Vec<(String, String)> = Vec::new();
     let mut variant = String::new();
     for (number, raw) in text.lines().enumerate() {
@@ -128,13 +131,17 @@ fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
                     defines.push((format!("${name}"), value.trim().to_string()));
                 }
                 "op" => {
-                    grammar.ops.push(op_header(rest, &family).map_err(at)?);
-                    op_slots = HashMap::new();
+                    let op = op_header(rest, &family).map_err(at)?;
+                    if grammar.ops.iter().any(|other| other.name == op.name) {
+                        return Err(at(format!("a second op {}", op.name)));
+                    }
+                    grammar.ops.push(op);
+                    std::mem::take(&mut op_slots).all_used(file)?;
                     variant = String::new();
                 }
                 _ if is_slot_line(line) => {
                     let (name, def) = slot_line(grammar, line).map_err(at)?;
-                    file_slots.insert(name, def);
+                    file_slots.define(name, def, number + 1, file)?;
                 }
                 _ => header_line(grammar, word, rest).map_err(at)?,
             }
@@ -153,15 +160,62 @@ fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
             variant = name.to_string();
         } else if is_slot_line(line) {
             let (name, def) = slot_line(grammar, line).map_err(at)?;
-            op_slots.insert(name, def);
+            op_slots.define(name, def, number + 1, file)?;
         } else {
-            let slots = |name: &str| op_slots.get(name).or_else(|| file_slots.get(name)).cloned();
+            let slots = |name: &str| op_slots.get(name).or_else(|| file_slots.get(name));
             let op_name = grammar.ops.last().expect("checked").name.clone();
             let row = row_line(grammar, line, &op_name, &variant, &slots).map_err(at)?;
-            grammar.ops.last_mut().expect("checked").rows.push(row);
+            let rows = &mut grammar.ops.last_mut().expect("checked").rows;
+            rows.push(row);
+            // A match names its row by a byte.
+            at_most("rows", rows.len(), 255).map_err(at)?;
         }
     }
-    Ok(())
+    op_slots.all_used(file)?;
+    file_slots.all_used(file)
+}
+
+/// Slot definitions by name, each with its line and whether a row uses it.
+#[derive(Default)]
+struct Slots {
+    known: BTreeMap<String, (SlotDef, usize, Cell<bool>)>,
+}
+
+impl Slots {
+    fn get(&self, name: &str) -> Option<SlotDef> {
+        let (def, _, used) = self.known.get(name)?;
+        used.set(true);
+        Some(def.clone())
+    }
+
+    /// A later definition replaces an earlier one, which must have been of use.
+    fn define(&mut self, name: String, def: SlotDef, line: usize, file: &str) -> Result<()> {
+        match self.known.insert(name.clone(), (def, line, Cell::new(false))) {
+            Some((_, line, used)) if !used.get() => Err(unused(file, line, &name)),
+            _ => Ok(()),
+        }
+    }
+
+    fn all_used(&self, file: &str) -> Result<()> {
+        match self.known.iter().find(|(_, (_, _, used))| !used.get()) {
+            Some((name, (_, line, _))) => Err(unused(file, *line, name)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn unused(file: &str, line: usize, slot: &str) -> String {
+    format!("{file}:{line}: no row uses the slot `{slot}`")
+}
+
+/// The numbers of the table are bytes and words: `count` of `what` must not outgrow them.
+fn at_most(what: &str, count: usize, most: usize) -> Result<()> {
+    if count > most { Err(format!("more than {most} {what}")) } else { Ok(()) }
+}
+
+/// What can only be seen when all files are read.
+fn validate(grammar: &Grammar) -> Result<()> {
+    at_most("gates", grammar.gates.len(), u16::MAX.into())
 }
 
 /// `#` starts a comment at the start of a line or after a blank (`a:u32#` is an operand).
@@ -229,7 +283,11 @@ fn version(text: &str) -> Result<(u8, u8)> {
 fn header_line(grammar: &mut Grammar, word: &str, rest: &str) -> Result<()> {
     let words: Vec<&str> = rest.split_whitespace().collect();
     match (word, words.as_slice()) {
-        ("target", [name, since]) => grammar.targets.push((name.to_string(), version(since)?)),
+        ("target", [name, since]) => {
+            grammar.targets.push((name.to_string(), version(since)?));
+            // A set of targets is a `u64`.
+            at_most("targets", grammar.targets.len(), 64)?;
+        }
         ("toolkit", [name, highest]) => {
             grammar.toolkits.push((name.to_string(), version(highest)?));
         }
@@ -243,7 +301,7 @@ fn header_line(grammar: &mut Grammar, word: &str, rest: &str) -> Result<()> {
             }
         }
         ("ordered", words) => {
-            grammar.class_count += 1;
+            grammar.class_count = grammar.class_count.checked_add(1).ok_or("more than 255 classes")?;
             for word in words {
                 grammar.classes.insert(word.to_string(), grammar.class_count);
                 grammar.mods.insert(word.to_string());
@@ -363,9 +421,9 @@ fn slot_line(grammar: &mut Grammar, line: &str) -> Result<(String, SlotDef)> {
         grammar.mods.insert(text.to_string());
         def.alternatives.push(Alternative { text: text.into(), gate, canonical });
     }
-    if let Some(text) = def.alternatives.iter().filter_map(|a| a.canonical.clone()).next() {
-        grammar.mods.insert(text);
-    }
+    grammar.mods.extend(def.alternatives.iter().filter_map(|a| a.canonical.clone()));
+    // A filled slot is stored as the number of the alternative plus one, in a byte.
+    at_most("alternatives", def.alternatives.len(), 254)?;
     Ok((name.to_string(), def))
 }
 
@@ -397,10 +455,9 @@ fn target_mask(grammar: &Grammar, name: &str) -> Result<u64> {
 
 fn gate(grammar: &mut Grammar, text: &str) -> Result<usize> {
     if grammar.gates.is_empty() {
-        let always = Gate { version: (0, 0), mask: u64::MAX, text: String::new(), manual: 0, advise: 0 };
-        grammar.gates.push(always);
+        grammar.gates.push(ALWAYS);
     }
-    let mut result = Gate { version: (0, 0), mask: u64::MAX, text: String::new(), manual: 0, advise: 0 };
+    let mut result = ALWAYS;
     for (i, part) in text.split(';').enumerate() {
         let part = part.trim();
         if let Some(rest) = part.strip_prefix("manual ") {
@@ -414,7 +471,6 @@ fn gate(grammar: &mut Grammar, text: &str) -> Result<usize> {
                     for name in word.split('/') {
                         result.mask |= target_mask(grammar, name)?;
                     }
-                    result.text = word.to_string();
                 } else {
                     result.version = version(word)?;
                 }
@@ -432,17 +488,10 @@ fn merge(grammar: &mut Grammar, a: usize, b: usize) -> usize {
         return a + b;
     }
     let (first, second) = (grammar.gates[a].clone(), grammar.gates[b].clone());
-    let text = if second.text.is_empty() { first.text } else { second.text };
-    intern(
-        grammar,
-        Gate {
-            version: first.version.max(second.version),
-            mask: first.mask & second.mask,
-            text,
-            manual: first.manual.max(second.manual),
-            advise: first.advise.max(second.advise),
-        },
-    )
+    let manual = merge(grammar, first.manual, second.manual);
+    let advise = merge(grammar, first.advise, second.advise);
+    let version = first.version.max(second.version);
+    intern(grammar, Gate { version, mask: first.mask & second.mask, manual, advise })
 }
 
 fn intern(grammar: &mut Grammar, gate: Gate) -> usize {
@@ -482,10 +531,9 @@ fn row_line(
     if !grammar.forms.contains(&form) {
         grammar.forms.push(form.clone());
     }
-    let syntax = format!("{}{}", if mods == "-" { "" } else { mods }, {
-        if operands_text.is_empty() { String::new() } else { format!(" {operands_text}") }
-    });
-    Ok(Row { form, slots, operands, counts, gate: row_gate, undocumented, syntax })
+    at_most("slots", slots.len(), 255)?;
+    at_most("operands", operands.len(), 255)?;
+    Ok(Row { form, slots, operands, counts, gate: row_gate, undocumented })
 }
 
 /// The modifiers end at the first blank outside of parentheses (a gate holds blanks).
@@ -666,13 +714,7 @@ impl OperandParser<'_> {
             return self.address(inner, access);
         }
         if let Some(inner) = body.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
-            let (element, length) = inner.rsplit_once(" x ").ok_or("a vector needs ` x N`")?;
-            let element = self.shape(element.trim())?;
-            let access = if element.access == "Read" { access } else { element.access };
-            let value = element.shape.strip_prefix("Shape::Value(").and_then(|s| s.strip_suffix(')'));
-            let value = value.ok_or("a vector holds values")?;
-            let shape = format!("Shape::Vector({value}, {})", self.length(length.trim())?);
-            return Ok(Operand { access, ..plain(&element.arg, shape) });
+            return self.vector(inner, access);
         }
         let halves = split_outside(text, '|');
         if halves.len() == 2 {
@@ -695,6 +737,17 @@ impl OperandParser<'_> {
         }
         let value = self.value(ty, negatable, access != "Read")?;
         Ok(plain(name, format!("Shape::Value({value})")))
+    }
+
+    /// `name:TYPE x N`
+    fn vector(&mut self, inner: &str, access: &'static str) -> Result<Operand> {
+        let (element, length) = inner.rsplit_once(" x ").ok_or("a vector needs ` x N`")?;
+        let element = self.shape(element.trim())?;
+        let access = if element.access == "Read" { access } else { element.access };
+        let value = element.shape.strip_prefix("Shape::Value(").and_then(|s| s.strip_suffix(')'));
+        let value = value.ok_or("a vector holds values")?;
+        let shape = format!("Shape::Vector({value}, {})", self.length(length.trim())?);
+        Ok(Operand { access, shape, ..element })
     }
 
     fn pair(&mut self, first: &str, second: &str, optional: bool) -> Result<Operand> {
@@ -737,7 +790,16 @@ impl OperandParser<'_> {
             Some(text) => (text, true),
             None => (text, false),
         };
-        let ty = match text.strip_suffix("*2") {
+        let ty = self.type_spec(text)?;
+        Ok(format!(
+            "Value {{ ty: {ty}, wider: {wider}, constants: Constants::{constants}, sink: {sink}, \
+             special: {special}, symbol: {symbol}, negatable: {negatable} }}"
+        ))
+    }
+
+    /// `u32`, `.type` or `.type*2`
+    fn type_spec(&self, text: &str) -> Result<String> {
+        Ok(match text.strip_suffix("*2") {
             Some(slot) => format!("TypeSpec::Double({})", self.slot(slot)?),
             None if text.starts_with('.') => format!("TypeSpec::Slot({})", self.slot(text)?),
             None => {
@@ -745,11 +807,7 @@ impl OperandParser<'_> {
                 let ty = type_variant(carried.map_or(text, |carrier| &carrier[1..]))?;
                 format!("TypeSpec::Fixed(Type::{ty})")
             }
-        };
-        Ok(format!(
-            "Value {{ ty: {ty}, wider: {wider}, constants: Constants::{constants}, sink: {sink}, \
-             special: {special}, symbol: {symbol}, negatable: {negatable} }}"
-        ))
+        })
     }
 
     fn slot(&self, name: &str) -> Result<usize> {
@@ -954,14 +1012,15 @@ fn emit_version((major, minor): (u8, u8)) -> String {
     format!("Version::new({major}, {minor})")
 }
 
-fn emit(grammar: &mut Grammar) -> String {
+fn emit(grammar: &mut Grammar) -> Result<String> {
     let _ = gate(grammar, "");
     let mut out = String::new();
     macro_rules! put { ($($arg:tt)*) => { writeln!(out, $($arg)*).expect("writes to a string") } }
 
     put!("/// The targets, oldest first.\npub static TARGETS: &[Target] = &[");
     for (name, since) in &grammar.targets {
-        put!("Target {{ name: {name:?}, since: {} }},", emit_version(*since));
+        let covers = target_mask(grammar, name)?;
+        put!("Target {{ name: {name:?}, since: {}, covers: TargetSet({covers}) }},", emit_version(*since));
     }
     put!("];\n/// CUDA releases and the highest PTX version that their ptxas takes.");
     put!("pub static TOOLKITS: &[(&str, Version)] = &[");
@@ -998,16 +1057,15 @@ fn emit(grammar: &mut Grammar) -> String {
     put!("];\n/// All gates; entry 0 is always open.\npub static GATES: &[Gate] = &[");
     for g in &grammar.gates {
         put!(
-            "Gate {{ version: {}, targets: TargetSet({}), text: {:?}, manual: GateId({}), advise: GateId({}) }},",
+            "Gate {{ version: {}, targets: TargetSet({}), manual: GateId({}), advise: GateId({}) }},",
             emit_version(g.version),
             g.mask,
-            g.text,
             g.manual,
             g.advise
         );
     }
     put!("];");
-    emit_words(&mut out, grammar);
+    emit_words(&mut out, grammar)?;
 
     put!("/// A form: rows of one meaning.");
     put!("#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]\n#[repr(u16)]");
@@ -1035,15 +1093,15 @@ fn emit(grammar: &mut Grammar) -> String {
     }
     put!("];");
     out.push_str(&shared.text);
-    out
+    Ok(out)
 }
 
-fn emit_words(out: &mut String, grammar: &Grammar) {
+fn emit_words(out: &mut String, grammar: &Grammar) -> Result<()> {
     macro_rules! put { ($($arg:tt)*) => { writeln!(out, $($arg)*).expect("writes to a string") } }
     let mut mods: BTreeMap<String, &String> = BTreeMap::new();
     for text in &grammar.mods {
         if let Some(other) = mods.insert(mod_variant(text), text) {
-            panic!("modifiers `{other}` and `{text}` get the same name");
+            return Err(format!("modifiers `{other}` and `{text}` get the same name"));
         }
     }
     put!("/// A modifier of an instruction.");
@@ -1076,6 +1134,7 @@ fn emit_words(out: &mut String, grammar: &Grammar) {
         put!("{},", camel(arg));
     }
     put!("}}\nstatic ARGS: &[&str] = &{:?};", Vec::from_iter(&grammar.args));
+    Ok(())
 }
 
 /// Lists that many rows share, each written once: a table without repetition compiles in seconds.
@@ -1110,14 +1169,13 @@ fn emit_row(out: &mut String, shared: &mut Shared, row: &Row) {
     writeln!(
         out,
         "Row {{ form: Form::{}, slots: {}, operands: {}, counts: &{:?}, gate: GateId({}), \
-         undocumented: {}, syntax: {:?} }},",
+         undocumented: {} }},",
         row.form,
         shared.list("SLOTS", "Slot", &slots),
         shared.list("OPERANDS", "Operand", &operands),
         row.counts,
         row.gate,
-        row.undocumented,
-        row.syntax
+        row.undocumented
     )
     .expect("writes to a string");
 }

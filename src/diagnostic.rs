@@ -32,8 +32,6 @@ pub enum Ptxas {
     Rejects,
     /// `ptxas` accepts it in silence.
     Accepts,
-    /// `ptxas` rejects it from this CUDA release on.
-    Since(&'static str),
 }
 
 /// The identity of a rule. One static value a rule; compared by name.

@@ -16,6 +16,7 @@ pub mod check;
 pub mod cli;
 pub mod diagnostic;
 pub mod isa;
+pub mod needs;
 pub mod program;
 pub mod report;
 pub mod source;

@@ -121,11 +121,6 @@ impl SourceFile {
         self.line_starts().partition_point(|&start| start <= at) as u32
     }
 
-    /// How many lines the file has.
-    pub fn line_count(&self) -> u32 {
-        self.line_starts().len() as u32
-    }
-
     /// The bytes of line `line` (from 1), without its newline.
     pub fn line_span(&self, line: u32) -> Span {
         let starts = self.line_starts();

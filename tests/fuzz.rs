@@ -386,6 +386,12 @@ fn a_hundred_thousand_misspelt_instructions() {
 }
 
 #[test]
+fn many_unknown_instructions() {
+    let opcodes: String = (0..60_000).map(|i| format!("moov{i}.b32 %r0, %r1;\n")).collect();
+    assert!(endure(&kernel(&opcodes)) >= 60_000);
+}
+
+#[test]
 fn a_hundred_thousand_unknown_names() {
     assert!(endure(&kernel(&"mov.b32 %r0, %undeclared;\n".repeat(100_000))) >= 1);
     let names: String = (0..100_000).map(|i| format!("mov.b32 %r0, name{i};\n")).collect();

@@ -10,6 +10,7 @@ use super::spell;
 use crate::isa::describe;
 use crate::isa::opcode::Opcode;
 use crate::isa::{Needs, RowMatch, Version};
+use crate::needs;
 use crate::program::{Fit, Inst, Program, Routine, Variable};
 use crate::syntax::ast::Item;
 
@@ -206,15 +207,6 @@ impl Gate {
 /// Everything about `program`, with the text that [`super::assemble`] made of it.
 pub fn document(program: &Program, text: String) -> Document {
     let header = &program.header;
-    let mut needs = Needs::NONE;
-    for routine in &program.routines {
-        for inst in &routine.instructions {
-            if let Some(more) = needs_of(program, routine, inst) {
-                needs.version = needs.version.max(more.version);
-                needs.targets = needs.targets.and(more.targets);
-            }
-        }
-    }
     Document {
         schema: "mbar.asm/1",
         file: program.module.source.name().to_string(),
@@ -223,7 +215,7 @@ pub fn document(program: &Program, text: String) -> Document {
             target: header.target.map(|target| target.name()),
             address_size: header.address_size,
         },
-        needs: Gate::new(needs),
+        needs: Gate::new(needs::of_all(program)),
         variables: program.variables.iter().map(|variable| variable_entry(program, variable)).collect(),
         functions: program.routines.iter().map(|routine| function(program, routine)).collect(),
         text,
@@ -320,12 +312,6 @@ fn barrier(program: &Program, routine: &Routine, shared: &Region, entry: barrier
     }
 }
 
-/// What an instruction that the table knows needs, operands included.
-fn needs_of(program: &Program, routine: &Routine, inst: &Inst) -> Option<Needs> {
-    let row = program.row(routine, inst)?;
-    Some(program.fit(routine, inst, row).unwrap_or(row.needs))
-}
-
 fn instruction(program: &Program, routine: &Routine, inst: &Inst) -> Instruction {
     let syntax = program.syntax(routine, inst);
     let span = program.span(routine, inst);
@@ -351,7 +337,7 @@ fn instruction(program: &Program, routine: &Routine, inst: &Inst) -> Instruction
         opcode: full.map_or_else(|| written.text.clone(), |full| full.text),
         modifiers: row.map(modifiers).unwrap_or_default(),
         operands: operand::operands(program, routine, inst),
-        needs: needs_of(program, routine, inst).map(Gate::new),
+        needs: needs::of(program, routine, inst).map(Gate::new),
     }
 }
 

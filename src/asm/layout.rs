@@ -5,6 +5,8 @@
 //! memory comes after all of them. A kernel gets its own variables, and of the module's those that
 //! it or a function that it calls uses (so does ptxas).
 
+use rustc_hash::FxHashSet;
+
 use crate::isa::TargetId;
 use crate::program::{Base, Program, Routine, Value, VariableId};
 use crate::types::Space;
@@ -85,14 +87,12 @@ fn variable(program: &Program, id: VariableId) -> &crate::program::Variable {
 fn variables(program: &Program, routine: &Routine, space: Space) -> Vec<VariableId> {
     let mut used = vec![false; program.variables.len()];
     let mut pending = vec![routine.item];
-    let mut seen = Vec::new();
+    let mut seen = FxHashSet::default();
     while let Some(item) = pending.pop() {
-        if seen.contains(&item) {
+        if !seen.insert(item) {
             continue;
         }
-        seen.push(item);
-        let body = program.routines.iter().find(|other| other.item == item);
-        for value in body.iter().flat_map(|routine| &routine.values) {
+        for value in body(program, item).iter().flat_map(|routine| &routine.values) {
             match value {
                 Value::Variable(id, _)
                 | Value::Element(id)
@@ -111,6 +111,12 @@ fn variables(program: &Program, routine: &Routine, space: Space) -> Vec<Variable
         (mine && variable.space == space && !variable.parameter).then_some(VariableId(index as u32))
     };
     program.variables.iter().enumerate().filter_map(wanted).collect()
+}
+
+/// The body of the function that is item number `item`; routines stand in the order of the items.
+fn body(program: &Program, item: u32) -> Option<&Routine> {
+    let index = program.routines.binary_search_by_key(&item, |routine| routine.item).ok()?;
+    Some(&program.routines[index])
 }
 
 #[cfg(test)]
@@ -149,6 +155,24 @@ mod tests {
         ];
         assert_eq!(places(&program, &region), expected);
         assert_eq!((region.size, region.align), (0x1c, 128));
+    }
+
+    #[test]
+    fn a_kernel_gets_the_variables_of_all_that_it_calls() {
+        let functions: String =
+            (0..2000).map(|i| format!(".func f{i}() {{ .shared .b32 s{i}; {} ret; }}\n", calls(i))).collect();
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n{functions}.func lone() {{ .shared .b32 no; ret; }}\n\
+             .entry k() {{ call f1999, (); ret; }}\n"
+        );
+        let program = Program::new(parse(SourceFile::new("t", text)).module, Options::default());
+        let kernel = program.routines.last().expect("the kernel");
+        assert_eq!(shared(&program, kernel).slots.len(), 2000);
+    }
+
+    /// The call in function `i` of a chain: of the one before, and in the first of none.
+    fn calls(i: u32) -> String {
+        i.checked_sub(1).map_or(String::new(), |before| format!("call f{before}, ();"))
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! `// mbar:` comments: which ones there are, and the findings they allow.
+//! The findings that `// mbar:` comments allow, and such comments that say nothing.
 
 use rustc_hash::FxHashSet;
 
+use super::comment::{Comment, DIRECTIVES};
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::opcode::nearest;
 use crate::program::Program;
@@ -18,14 +19,16 @@ static UNKNOWN_DIRECTIVE: Rule = Rule {
     page: include_str!("unknown-directive.md"),
 };
 
-const DIRECTIVES: &[&str] =
-    &["launch", "arg", "tensormap", "expect", "expect~", "flags", "allow", "allow-file"];
-
 /// Drops the findings that the file allows, and reports directives that are not understood.
 pub fn apply(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
     let mut allowed = Allowed::default();
-    for &comment in &program.module.comments {
-        directive(program, comment, &mut allowed, diagnostics);
+    let comments = &program.module.comments;
+    let mut next_code = None;
+    for (index, &place) in comments.iter().enumerate().rev() {
+        next_code = Some(code_after(program, place, comments.get(index + 1).copied().zip(next_code)));
+        if let Some(comment) = Comment::at(program, place) {
+            directive(program, place, comment, next_code, &mut allowed, diagnostics);
+        }
     }
     if allowed.file.is_empty() && allowed.lines.is_empty() {
         return;
@@ -34,70 +37,99 @@ pub fn apply(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.retain(|diagnostic| {
         let line = source.line(diagnostic.span.start);
         let name = diagnostic.rule.name;
-        !allowed.file.contains(name) && !allowed.lines.contains(&(line, name.to_string()))
+        !allowed.file.contains(name) && !allowed.lines.contains(&(line, name))
     });
+}
+
+/// The line of the first code behind the comment at `place`; `next` is the comment after it, with the
+/// first code behind that.
+fn code_after(program: &Program, place: Span, next: Option<(Span, u32)>) -> u32 {
+    let source = &program.module.source;
+    let rest = &source.text()[source.clamp(place).end as usize..];
+    let blank = (rest.len() - rest.trim_start().len()) as u32;
+    match next {
+        Some((comment, line)) if comment.start == place.end + blank => line,
+        _ => source.line(place.end + blank),
+    }
 }
 
 #[derive(Default)]
 struct Allowed {
-    file: FxHashSet<String>,
-    lines: FxHashSet<(u32, String)>,
+    file: FxHashSet<&'static str>,
+    lines: FxHashSet<(u32, &'static str)>,
 }
 
-fn directive(program: &Program, comment: Span, allowed: &mut Allowed, out: &mut Vec<Diagnostic>) {
-    let source = &program.module.source;
-    let text = source.slice(comment);
-    let Some(body) = text.strip_prefix("//").map(str::trim_start).and_then(|t| t.strip_prefix("mbar:"))
-    else {
-        return;
-    };
-    let body = body.trim();
-    let start = comment.start + (text.find(body).unwrap_or(0)) as u32;
-    let end = body.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(body.len());
-    let word = &body[..end];
-    let span = Span::new(start, start + end as u32);
-    if !DIRECTIVES.contains(&word) {
-        let mut diagnostic =
-            Diagnostic::new(&UNKNOWN_DIRECTIVE, span, format!("`mbar: {word}` is not a directive"))
-                .label("not known")
-                .note(format!("directives are {}", super::text::all_of(DIRECTIVES)));
-        if let Some(near) = nearest(word, DIRECTIVES.iter().copied()) {
-            let title = format!("write `{near}`");
-            diagnostic = diagnostic.fix(Applicability::Unsafe, title, span, near);
-        }
-        out.push(diagnostic);
+fn directive(
+    program: &Program,
+    place: Span,
+    comment: Comment,
+    next_code: Option<u32>,
+    allowed: &mut Allowed,
+    out: &mut Vec<Diagnostic>,
+) {
+    if !DIRECTIVES.contains(&comment.word) {
+        out.push(unknown(comment));
         return;
     }
-    if !word.starts_with("allow") {
+    if !comment.word.starts_with("allow") {
         return;
     }
-    let listed = body[end..].strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let listed = comment.arguments.strip_prefix('(').and_then(|rest| rest.split_once(')'));
     let Some((names, _)) = listed else {
-        let message = format!("`mbar: {word}` names no rule");
-        let help = format!("write `// mbar: {word}(rule-name) reason`");
-        out.push(
-            Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message).label("no rule in parentheses").help(help),
-        );
+        out.push(no_rule(comment));
         return;
     };
-    let line = source.line(comment.start);
-    let line_start = source.line_span(line).start;
-    let alone = source.slice(Span::new(line_start, comment.start)).trim().is_empty();
     for name in names.split(',').map(str::trim) {
-        if super::rule(name).is_none() {
-            let message = format!("`{name}` is not a rule");
-            let mut diagnostic = Diagnostic::new(&UNKNOWN_DIRECTIVE, span, message).label("allows nothing");
-            let rules = super::rules();
-            if let Some(near) = nearest(name, rules.iter().map(|rule| rule.name)) {
-                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-            } else {
-                diagnostic = diagnostic.help("`mbar explain` lists the rules");
+        match super::rule(name) {
+            None => out.push(unknown_rule(comment, name)),
+            Some(rule) if comment.word == "allow-file" => {
+                allowed.file.insert(rule.name);
             }
-            out.push(diagnostic);
-        } else if word == "allow-file" {
-            allowed.file.insert(name.to_string());
-        } else {
-            allowed.lines.insert((if alone { line + 1 } else { line }, name.to_string()));
+            Some(rule) => {
+                let lines = lines_meant(program, place, next_code);
+                allowed.lines.extend(lines.into_iter().map(|line| (line, rule.name)));
+            }
         }
     }
+}
+
+/// The lines that an `allow` at `place` speaks for: its own; or, alone on a line, the next one and the next
+/// one with code, so that several may stand above one line.
+fn lines_meant(program: &Program, place: Span, next_code: Option<u32>) -> Vec<u32> {
+    let source = &program.module.source;
+    let line = source.line(place.start);
+    let before = Span::new(source.line_span(line).start, place.start);
+    match source.slice(before).trim().is_empty() {
+        true => [line + 1].into_iter().chain(next_code).collect(),
+        false => vec![line],
+    }
+}
+
+fn unknown(comment: Comment) -> Diagnostic {
+    let Comment { word, span, .. } = comment;
+    let diagnostic = Diagnostic::new(&UNKNOWN_DIRECTIVE, span, format!("`mbar: {word}` is not a directive"))
+        .label("not known")
+        .note(format!("directives are {}", super::text::all_of(DIRECTIVES)));
+    match nearest(word, DIRECTIVES.iter().copied()) {
+        Some(near) => diagnostic.fix(Applicability::Unsafe, format!("write `{near}`"), span, near),
+        None => diagnostic,
+    }
+}
+
+fn no_rule(comment: Comment) -> Diagnostic {
+    let word = comment.word;
+    Diagnostic::new(&UNKNOWN_DIRECTIVE, comment.span, format!("`mbar: {word}` names no rule"))
+        .label("no rule in parentheses")
+        .help(format!("write `// mbar: {word}(rule-name) reason`"))
+}
+
+fn unknown_rule(comment: Comment, name: &str) -> Diagnostic {
+    let rules = super::rules();
+    let help = match nearest(name, rules.iter().map(|rule| rule.name)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`mbar explain` lists the rules".to_string(),
+    };
+    Diagnostic::new(&UNKNOWN_DIRECTIVE, comment.span, format!("`{name}` is not a rule"))
+        .label("allows nothing")
+        .help(help)
 }

@@ -1,5 +1,6 @@
 //! What the file's target and PTX version do not have.
 
+use super::words;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::table::{GateId, Operand, SPECIALS, Shape};
 use crate::isa::{self, Needs, RowMatch, TargetId, TargetSet, Version};
@@ -71,34 +72,6 @@ fn has_remarks(opcode: &isa::Opcode) -> bool {
         row.row.undocumented
             || row.gates().any(|(_, g)| !g.gate().manual.is_always() || !g.gate().advise.is_always())
     })
-}
-
-/// What all instructions of the program need together.
-pub fn requirements(program: &Program) -> Needs {
-    let mut all = Needs::NONE;
-    for routine in &program.routines {
-        for inst in &routine.instructions {
-            let Some(row) = program.row(routine, inst) else {
-                continue;
-            };
-            // Most rows need no look at the operands.
-            let needs = match row.row.operands.iter().any(|o| !o.gate.is_always() || sink_gate(&o.shape)) {
-                true => program.fit(routine, inst, row).unwrap_or(row.needs),
-                false => row.needs,
-            };
-            all.version = all.version.max(needs.version);
-            all.targets = all.targets.and(needs.targets);
-        }
-    }
-    all
-}
-
-fn sink_gate(shape: &Shape) -> bool {
-    match shape {
-        Shape::Sink(gate) => !gate.is_always(),
-        Shape::Value(value) => value.sink.is_some_and(|gate| !gate.is_always()),
-        _ => false,
-    }
 }
 
 /// "the instructions used need only PTX 8.0 and sm_90"
@@ -240,15 +213,13 @@ fn op_name(program: &Program, routine: &Routine, inst: &Inst) -> String {
 /// Every gated part of the instruction, the row itself first.
 fn lacks(program: &Program, routine: &Routine, inst: &Inst, found: &RowMatch) -> Vec<Lack> {
     let syntax = program.syntax(routine, inst);
-    let text = program.module.text(syntax.opcode_span);
     let mut lacks: Vec<Lack> = found
         .gates()
         .map(|(modifier, gate)| match modifier {
             None => Lack { what: String::new(), about: "", span: syntax.opcode_span, gate },
             Some(modifier) => {
-                let at = text.find(modifier.text()).unwrap_or(0) as u32;
-                let start = syntax.opcode_span.start + at;
-                let span = Span::new(start, start + modifier.text().len() as u32);
+                let place = words::place(program, syntax, modifier.text());
+                let span = place.unwrap_or(syntax.opcode_span);
                 Lack { what: format!("`{}`", modifier.text()), about: modifier.text(), span, gate }
             }
         })

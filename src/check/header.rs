@@ -7,6 +7,7 @@ use crate::isa::opcode::nearest;
 use crate::isa::table::{TARGETS, VERSIONS};
 use crate::isa::target::Toolkit;
 use crate::isa::{TargetId, Version};
+use crate::needs;
 use crate::program::Program;
 use crate::source::Span;
 use crate::syntax::ast::{Item, TargetDirective, VersionDirective};
@@ -93,67 +94,89 @@ pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) 
     }
 }
 
+/// Which directives of the header have come.
+#[derive(Default)]
+struct Seen {
+    version: bool,
+    target: bool,
+    address_size: bool,
+}
+
+impl Seen {
+    /// The directive that must stand before `item` and does not.
+    fn missing_before(&self, item: &Item) -> Option<&'static str> {
+        match item {
+            Item::Version(_) | Item::Error(_) => None,
+            _ if !self.version => Some(".version"),
+            Item::Target(_) => None,
+            _ if !self.target => Some(".target"),
+            _ => None,
+        }
+    }
+
+    /// Takes note of `item`; complains of a second `.version` or `.address_size`.
+    fn note(&mut self, item: &Item, out: &mut Vec<Diagnostic>) {
+        match item {
+            Item::Version(directive) if self.version => repeated(directive.span, ".version", out),
+            Item::Version(_) => self.version = true,
+            Item::Target(_) => self.target = true,
+            Item::AddressSize(directive) if self.address_size => {
+                repeated(directive.span, ".address_size", out);
+            }
+            Item::AddressSize(_) => self.address_size = true,
+            _ => {}
+        }
+    }
+}
+
 /// The order `.version`, `.target`, `.address_size`, each once (several `.target` are taken).
 fn order(program: &Program, out: &mut Vec<Diagnostic>) {
     let module = &program.module;
-    let end_of_start = |span: Span| Span::new(span.start, span.start.saturating_add(1));
-    let mut items = module.items.iter();
-    let mut seen = (false, false, false);
-    let first = items.clone().next();
-    if first.is_none() {
+    if module.items.is_empty() {
         let message = "the file holds no PTX: it must begin with `.version`";
         let help = format!("write `.version {}` first", Version::newest());
         out.push(Diagnostic::new(&HEADER_ORDER, Span::empty(0), message).label("nothing here").help(help));
         return;
     }
-    for item in items.by_ref() {
-        let span = item_span(item);
-        let (missing, what) = match item {
-            Item::Error(_) if !seen.0 => return,
-            _ if !seen.0 && !matches!(item, Item::Version(_)) => (true, ".version"),
-            Item::Version(_) | Item::Error(_) => (false, ""),
-            _ if !seen.1 && !matches!(item, Item::Target(_)) => (true, ".target"),
-            _ => (false, ""),
-        };
-        if missing {
-            let (message, help) = match what {
-                ".version" if module.items.iter().any(|item| matches!(item, Item::Version(_))) => (
-                    "a PTX file begins with `.version`",
-                    "move the `.version` line to the start of the file".to_string(),
-                ),
-                ".version" => (
-                    "a PTX file begins with `.version`",
-                    format!("write `.version {}` first", Version::newest()),
-                ),
-                _ => (
-                    "`.target` must follow `.version`",
-                    "write `.target sm_90` (or another target) after `.version`".to_string(),
-                ),
-            };
-            out.push(
-                Diagnostic::new(&HEADER_ORDER, end_of_start(span), message)
-                    .label(format!("`{what}` is missing before this"))
-                    .help(help),
-            );
+    let mut seen = Seen::default();
+    for item in &module.items {
+        // What could not be read may have been the version.
+        if matches!(item, Item::Error(_)) && !seen.version {
             return;
         }
-        match item {
-            Item::Version(directive) if seen.0 => repeated(directive.span, ".version", out),
-            Item::Version(_) => seen.0 = true,
-            Item::Target(_) => seen.1 = true,
-            Item::AddressSize(directive) if seen.2 => repeated(directive.span, ".address_size", out),
-            Item::AddressSize(_) => seen.2 = true,
-            _ => {}
+        if let Some(what) = seen.missing_before(item) {
+            out.push(missing(program, item, what));
+            return;
         }
+        seen.note(item, out);
     }
-    if !seen.1 && seen.0 {
+    if seen.version && !seen.target {
         let end = module.source.text().trim_end().len() as u32;
         out.push(
             Diagnostic::new(&HEADER_ORDER, Span::empty(end), "the file has no `.target`")
                 .label("the file ends here")
-                .help("write `.target sm_90` (or another target) after `.version`"),
+                .help(TARGET_HELP),
         );
     }
+}
+
+const TARGET_HELP: &str = "write `.target sm_90` (or another target) after `.version`";
+
+/// `what` should stand before `item`.
+fn missing(program: &Program, item: &Item, what: &str) -> Diagnostic {
+    let comes_later = || program.module.items.iter().any(|item| matches!(item, Item::Version(_)));
+    let (message, help) = match what {
+        ".target" => ("`.target` must follow `.version`", TARGET_HELP.to_string()),
+        _ if comes_later() => (
+            "a PTX file begins with `.version`",
+            "move the `.version` line to the start of the file".to_string(),
+        ),
+        _ => ("a PTX file begins with `.version`", format!("write `.version {}` first", Version::newest())),
+    };
+    let start = item_span(item).start;
+    Diagnostic::new(&HEADER_ORDER, Span::new(start, start.saturating_add(1)), message)
+        .label(format!("`{what}` is missing before this"))
+        .help(help)
 }
 
 fn repeated(span: Span, what: &str, out: &mut Vec<Diagnostic>) {
@@ -181,50 +204,50 @@ fn item_span(item: &Item) -> Span {
 }
 
 fn version(program: &Program, settings: &Settings, directive: &VersionDirective, out: &mut Vec<Diagnostic>) {
-    let span = directive.number;
+    // Without a number a syntax error says so.
+    let Some((major, minor)) = directive.version else { return };
+    let given = || Some(Version::new(major.try_into().ok()?, minor.try_into().ok()?));
+    match given().filter(|version| version.exists()) {
+        None => out.push(unknown_version(program, directive.number)),
+        Some(given) => {
+            let effective = settings.options.version.unwrap_or(given);
+            let toolkit = settings.toolkit.filter(|toolkit| toolkit.ptx < effective);
+            out.extend(toolkit.map(|toolkit| toolkit_too_old(program, directive.number, effective, toolkit)));
+        }
+    }
+}
+
+fn unknown_version(program: &Program, span: Span) -> Diagnostic {
     let spelled = program.module.text(span);
-    let given = directive
-        .version
-        .and_then(|(major, minor)| Some(Version::new(major.try_into().ok()?, minor.try_into().ok()?)));
-    let Some(given) = given.filter(|version| version.exists()) else {
-        if directive.version.is_none() {
-            return;
+    let diagnostic = Diagnostic::new(&UNKNOWN_VERSION, span, format!("there is no PTX version {spelled}"))
+        .label("not a PTX version")
+        .note(format!("the newest one is {}", Version::newest()));
+    match (Toolkit::from_name(spelled), version_below(spelled)) {
+        (Some(Toolkit { name, ptx }), _) => {
+            diagnostic.help(format!("CUDA {name} takes PTX up to {ptx}: write `.version {ptx}` or older"))
         }
-        let newest = Version::newest();
-        let mut diagnostic =
-            Diagnostic::new(&UNKNOWN_VERSION, span, format!("there is no PTX version {spelled}"))
-                .label("not a PTX version")
-                .note(format!("the newest one is {newest}"));
-        if let Some(toolkit) = Toolkit::from_name(spelled) {
-            let (name, ptx) = (toolkit.name, toolkit.ptx);
-            diagnostic = diagnostic
-                .help(format!("CUDA {name} takes PTX up to {ptx}: write `.version {ptx}` or older"));
-        } else if let Some(below) = version_below(spelled) {
-            diagnostic =
-                diagnostic.help(format!("the nearest one below is {below}: write `.version {below}`"));
+        (None, Some(below)) => {
+            diagnostic.help(format!("the nearest one below is {below}: write `.version {below}`"))
         }
-        out.push(diagnostic);
-        return;
-    };
-    let effective = settings.options.version.unwrap_or(given);
-    let Some(toolkit) = settings.toolkit.filter(|toolkit| toolkit.ptx < effective) else {
-        return;
-    };
-    let needed = Toolkit::first_with(effective).map_or("a later one", |t| t.name);
+        (None, None) => diagnostic,
+    }
+}
+
+fn toolkit_too_old(program: &Program, span: Span, version: Version, toolkit: Toolkit) -> Diagnostic {
+    let needed = Toolkit::first_with(version).map_or("a later one", |t| t.name);
     let message = format!(
-        "`.version {effective}` needs CUDA {needed} or newer; CUDA {} takes PTX up to {}",
+        "`.version {version}` needs CUDA {needed} or newer; CUDA {} takes PTX up to {}",
         toolkit.name, toolkit.ptx
     );
-    let needs = gate::requirements(program);
-    let mut diagnostic =
-        Diagnostic::new(&TOOLKIT_TOO_OLD, span, message).label(format!("needs CUDA {needed}"));
+    let needs = needs::of_all(program);
+    let diagnostic = Diagnostic::new(&TOOLKIT_TOO_OLD, span, message)
+        .label(format!("needs CUDA {needed}"))
+        .note(gate::describe_requirements(needs));
     let least = needs.version.max(program.header.target.map_or(Version::NONE, TargetId::since));
-    diagnostic = diagnostic.note(gate::describe_requirements(needs));
-    if least <= toolkit.ptx {
-        let title = format!("write `.version {least}`");
-        diagnostic = diagnostic.fix(Applicability::Safe, title, span, least.to_string());
+    if least > toolkit.ptx {
+        return diagnostic;
     }
-    out.push(diagnostic);
+    diagnostic.fix(Applicability::Safe, format!("write `.version {least}`"), span, least.to_string())
 }
 
 /// The newest version that is older than `spelled`.
@@ -278,7 +301,7 @@ fn target(program: &Program, settings: &Settings, directive: &TargetDirective, o
         let mut diagnostic = Diagnostic::new(&TARGET_BEYOND_VERSION, word.span, message)
             .label(format!("not known to PTX {version}"));
         // Worth knowing where an older target would do.
-        let needs = gate::requirements(program);
+        let needs = needs::of_all(program);
         if needs.version <= version {
             diagnostic = diagnostic.note(gate::describe_requirements(needs));
         }

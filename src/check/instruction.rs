@@ -1,8 +1,10 @@
 //! Opcodes that are none: unknown names and modifiers, and missing ones.
 
-use super::{Settings, operand, text};
+use rustc_hash::FxHashMap;
+
+use super::{Settings, operand, text, words};
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::opcode::{Misplaced, RowMiss, edit_distance, nearest};
+use crate::isa::opcode::{Misplaced, RowMiss, edit_distance, nearest, suggest_op};
 use crate::isa::table::{Op, Row, Slot};
 use crate::isa::{self, Mod, Needs, OPS};
 use crate::program::{Fit, Inst, Program, Routine};
@@ -46,14 +48,16 @@ static NOT_CHECKED: Rule = Rule {
 
 /// Runs the rules.
 pub fn check(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
-    // One explanation for each distinct opcode; every place gets its own finding.
+    let mut suggestions = Suggestions::default();
     for routine in &program.routines {
         for inst in &routine.instructions {
             out.extend(blank_in_name(program, routine, inst));
             match inst.fit {
                 Fit::Row(_) | Fit::Gated(_) => {}
                 Fit::Operand(row, _) => out.extend(operand::explain(program, routine, inst, row)),
-                Fit::Unknown => opcode(program, routine, inst, settings, out),
+                Fit::Unknown => {
+                    opcode(&Site::new(program, routine, inst), settings, &mut suggestions, out);
+                }
             }
         }
     }
@@ -69,7 +73,7 @@ fn blank_in_name(program: &Program, routine: &Routine, inst: &Inst) -> Option<Di
     let site = Site::new(program, routine, inst);
     let op = match site.opcode() {
         isa::Opcode::Known { op, .. } | isa::Opcode::Misfit { op, .. } => op,
-        isa::Opcode::Opaque | isa::Opcode::Unknown { .. } => return None,
+        isa::Opcode::Opaque | isa::Opcode::Unknown => return None,
     };
     let head = site.head(op.words().count());
     if (head.end - head.start) as usize == op.name.len() {
@@ -93,16 +97,8 @@ struct Site<'a> {
 impl<'a> Site<'a> {
     fn new(program: &'a Program, routine: &'a Routine, inst: &Inst) -> Site<'a> {
         let syntax = program.syntax(routine, inst);
-        let words: Vec<&str> = program.module.opcode(syntax).words().collect();
-        let slice = program.module.text(syntax.opcode_span);
-        let mut at = 0;
-        let spans = words.iter().map(|word| {
-            let found = slice[at..].find(word).map_or(at, |offset| at + offset);
-            at = found + word.len();
-            let start = syntax.opcode_span.start + found as u32;
-            Span::new(start, start + word.len() as u32)
-        });
-        Site { program, syntax, spans: spans.collect(), words }
+        let (words, spans) = words::of(program, syntax).into_iter().unzip();
+        Site { program, syntax, words, spans }
     }
 
     fn opcode(&self) -> &'a isa::Opcode {
@@ -116,8 +112,26 @@ impl<'a> Site<'a> {
     }
 }
 
-fn opcode(program: &Program, routine: &Routine, inst: &Inst, settings: &Settings, out: &mut Vec<Diagnostic>) {
-    let site = Site::new(program, routine, inst);
+/// So many distinct unknown opcodes get suggestions: each is compared with the whole table.
+const SUGGESTIONS: usize = 20;
+
+/// What may have been meant by unknown opcodes.
+#[derive(Default)]
+struct Suggestions {
+    found: FxHashMap<OpcodeId, Vec<&'static str>>,
+}
+
+impl Suggestions {
+    fn of(&mut self, site: &Site) -> &[&'static str] {
+        let id = site.syntax.opcode;
+        if self.found.len() < SUGGESTIONS {
+            self.found.entry(id).or_insert_with(|| suggest_op(&site.words));
+        }
+        self.found.get(&id).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn opcode(site: &Site, settings: &Settings, suggestions: &mut Suggestions, out: &mut Vec<Diagnostic>) {
     match site.opcode() {
         isa::Opcode::Known { .. } => {}
         isa::Opcode::Opaque if settings.verbose => {
@@ -129,8 +143,8 @@ fn opcode(program: &Program, routine: &Routine, inst: &Inst, settings: &Settings
             );
         }
         isa::Opcode::Opaque => {}
-        isa::Opcode::Unknown { suggestions } => out.push(unknown(&site, suggestions)),
-        isa::Opcode::Misfit { op, miss } => misfit(&site, op, miss, out),
+        isa::Opcode::Unknown => out.push(unknown(site, suggestions.of(site))),
+        isa::Opcode::Misfit { op, miss } => misfit(site, op, miss, out),
     }
 }
 

@@ -13,6 +13,7 @@ use crate::syntax::{self, ast::OpcodeId};
 mod address;
 mod allow;
 mod call;
+mod comment;
 mod declaration;
 mod flow;
 mod gate;
@@ -22,8 +23,10 @@ mod names;
 mod operand;
 mod text;
 mod value;
+mod words;
 
-pub use gate::{describe_requirements, requirements};
+pub use gate::describe_requirements;
+pub(crate) use text::count;
 
 /// What the user asked for.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@ use super::text;
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{Mismatch, Reason};
 use crate::isa::table::{Access, Constants, Op, Operand, SPECIALS, Shape};
-use crate::isa::{self, RowMatch};
+use crate::isa::{self, RowMatch, describe};
 use crate::program::{Base, Inst, Program, Routine, Value};
 use crate::source::Span;
 use crate::syntax::ast::{Operand as Syntax, OperandKind};
@@ -175,12 +175,23 @@ impl<'a> Site<'a> {
                 (message, "must be `_`".into())
             }
             Reason::Special => {
-                (format!("`{}` cannot read the special register `{spelled}` itself", self.name), have)
+                let message = match place.spec.access {
+                    Access::Read => {
+                        format!("`{}` cannot read the special register `{spelled}` itself", self.name)
+                    }
+                    Access::Write | Access::ReadWrite => {
+                        format!("the special register `{spelled}` cannot be written")
+                    }
+                };
+                (message, have)
             }
             Reason::Negation => (format!("{operand} cannot be negated with `!`"), "no `!` here".into()),
             Reason::NoSecond => {
-                let message =
-                    format!("`{}` has two results, written `{}`", self.name, text::operand(place.spec));
+                let message = format!(
+                    "`{}` has two results, written `{}`",
+                    self.name,
+                    describe::operand_text(place.spec)
+                );
                 (message, "only one of the two".into())
             }
             Reason::AddressType => (
@@ -236,7 +247,7 @@ impl<'a> Site<'a> {
                     None => diagnostic,
                 }
             }
-            Reason::Special => {
+            Reason::Special if place.spec.access == Access::Read => {
                 let ty = if let Value::Special(id, _) = place.value {
                     SPECIALS[id as usize].ty
                 } else {
@@ -307,11 +318,11 @@ impl<'a> Site<'a> {
 fn wanted_shape(spec: &Operand) -> String {
     match &spec.shape {
         Shape::Address(_) => "an address in brackets".into(),
-        Shape::Compound(..) => format!("an address of the form `{}`", text::operand(spec)),
+        Shape::Compound(..) => format!("an address of the form `{}`", describe::operand_text(spec)),
         Shape::Sink(_) => "`_`".into(),
         Shape::Label => "a label".into(),
         Shape::Function => "a function".into(),
-        Shape::Vector(..) | Shape::Pair(..) => format!("`{}`", text::operand(spec)),
+        Shape::Vector(..) | Shape::Pair(..) => format!("`{}`", describe::operand_text(spec)),
         _ => format!("`{}`", spec.arg.text()),
     }
 }

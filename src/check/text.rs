@@ -1,7 +1,7 @@
 //! Pieces of prose that several rules use.
 
-use crate::isa::RowMatch;
-use crate::isa::table::{Op, Operand, Row, Shape, Slot};
+use crate::isa::table::{Op, Slot};
+use crate::isa::{RowMatch, describe};
 use crate::types::{Type, TypeClass};
 
 /// `a`, `b` or `c`
@@ -98,46 +98,9 @@ pub fn name(op: &Op, found: &RowMatch) -> String {
     }
 }
 
-/// The operands of a row as the manual writes them: `state, [bar]{, count}`.
-pub fn operands(row: &Row) -> String {
-    let mut text = String::new();
-    let mut open = 0;
-    for (index, operand) in row.operands.iter().enumerate() {
-        let optional = row.counts.contains(&(index as u8));
-        if optional {
-            text.push('{');
-            open += 1;
-        }
-        if index > 0 {
-            text.push_str(", ");
-        }
-        text.push_str(&self::operand(operand));
-    }
-    text.push_str(&"}".repeat(open));
-    text
-}
-
-/// One operand as the manual writes it: `[bar]`, `d|p`.
-pub fn operand(operand: &Operand) -> String {
-    let name = operand.arg.text();
-    match &operand.shape {
-        Shape::Sink(_) => "_".into(),
-        Shape::Vector(..) => format!("{{{name}, …}}"),
-        Shape::Pair(a, b, false) => format!("{}|{}", self::operand(a), self::operand(b)),
-        Shape::Pair(a, b, true) => format!("{}{{|{}}}", self::operand(a), self::operand(b)),
-        Shape::Address(_) => format!("[{name}]"),
-        Shape::Compound(_, parts) => {
-            let parts: Vec<String> = parts.iter().map(self::operand).collect();
-            format!("[{name}, {}]", parts.join(", "))
-        }
-        Shape::Rest => "…".into(),
-        _ => name.into(),
-    }
-}
-
 /// An instruction's whole canonical spelling with the operands of the row.
 pub fn signature(op: &str, found: &RowMatch) -> String {
     let mods: String = (0..found.chosen.len()).filter_map(|s| found.modifier(s)).map(|m| m.text()).collect();
-    let operands = operands(found.row);
+    let operands = describe::operands(found.row);
     if operands.is_empty() { format!("{op}{mods}") } else { format!("{op}{mods} {operands}") }
 }

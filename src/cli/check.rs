@@ -8,9 +8,10 @@ use rayon::prelude::*;
 
 use super::input::{self, InputError};
 use super::{Color, Format, TargetArguments, complain, exit, parse_toolkit, print, settings};
-use crate::check::{self, Settings};
+use crate::check::{self, Settings, count};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::target::Toolkit;
+use crate::needs;
 use crate::report::human;
 use crate::report::json::{Document, Summary};
 
@@ -103,7 +104,7 @@ fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool
         let diagnostics: Vec<&Diagnostic> = checked.diagnostics.iter().collect();
         text = human::findings(&source, &diagnostics, color);
         if settings.verbose {
-            let needs = check::requirements(&checked.program);
+            let needs = needs::of_all(&checked.program);
             let line = format!("{}: {}\n", source.name(), check::describe_requirements(needs));
             text.push_str(&line);
         }
@@ -113,11 +114,6 @@ fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool
 
 /// "2 files checked: 1 error, no warnings"
 fn summary_line(summary: Summary) -> String {
-    let count = |n: usize, noun: &str| match n {
-        0 => format!("no {noun}s"),
-        1 => format!("1 {noun}"),
-        n => format!("{n} {noun}s"),
-    };
     let files = count(summary.files, "file");
     let mut text = format!(
         "{files} checked: {}, {}",

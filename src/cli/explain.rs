@@ -34,9 +34,8 @@ pub fn run(arguments: &Arguments) -> io::Result<u8> {
         }
     };
     let ptxas = match rule.ptxas {
-        Ptxas::Rejects => "ptxas reports it, too".to_string(),
-        Ptxas::Accepts => "ptxas accepts it".to_string(),
-        Ptxas::Since(release) => format!("ptxas reports it since CUDA {release}"),
+        Ptxas::Rejects => "ptxas reports it, too",
+        Ptxas::Accepts => "ptxas accepts it",
     };
     // Single findings may differ; the page says which.
     let severity = rule.severity.as_str();

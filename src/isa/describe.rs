@@ -113,7 +113,7 @@ pub fn needs(needs: Needs) -> String {
 
 /// The targets of a set in words; `None` for all.
 pub fn targets(set: TargetSet) -> Option<String> {
-    let all = TargetSet((1 << TARGETS.len()) - 1);
+    let all = TargetSet(u64::MAX >> (64 - TARGETS.len()));
     (set.and(all) != all).then(|| set.and(all).describe())
 }
 

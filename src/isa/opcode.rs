@@ -24,10 +24,7 @@ pub enum Opcode {
     /// An instruction that exists but is not described here, or not completely.
     Opaque,
     /// No instruction of PTX starts like this.
-    Unknown {
-        /// What may have been meant.
-        suggestions: Vec<&'static str>,
-    },
+    Unknown,
 }
 
 /// A row and how an opcode's modifiers fill it.
@@ -151,11 +148,7 @@ pub fn lookup(words: &[&str]) -> Opcode {
     let same_first = OPS[start..].iter().take_while(|op| op.words().next() == Some(first));
     let best = same_first.filter(|op| leads(op, words)).max_by_key(|op| op.name.len());
     let Some(op) = best else {
-        return if OPAQUE.contains(&first) {
-            Opcode::Opaque
-        } else {
-            Opcode::Unknown { suggestions: suggest_op(words) }
-        };
+        return if OPAQUE.contains(&first) { Opcode::Opaque } else { Opcode::Unknown };
     };
     let skip = op.words().count();
     let modifiers: SmallVec<[Option<Mod>; 16]> =
@@ -274,8 +267,8 @@ fn of_class(slot: &Slot, class: u8) -> bool {
 }
 
 /// Opcode names that are like `words`, best first, at most three: of the same first word where there
-/// is such an instruction.
-fn suggest_op(words: &[&str]) -> Vec<&'static str> {
+/// is such an instruction. Compares with every instruction of the table.
+pub fn suggest_op(words: &[&str]) -> Vec<&'static str> {
     let first_known = OPS.iter().any(|op| op.words().next() == Some(words[0]));
     let mut scored: Vec<(usize, &'static str)> = Vec::new();
     for op in OPS.iter().filter(|op| !first_known || op.words().next() == Some(words[0])) {
@@ -313,19 +306,22 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) > 12 || a.len() > 80 {
         return usize::MAX / 2;
     }
-    let mut before: Vec<usize> = Vec::new();
+    // Three rows of the table of distances, used in turn.
+    let mut before = vec![0; b.len() + 1];
     let mut previous: Vec<usize> = (0..=b.len()).collect();
+    let mut row = before.clone();
     for i in 1..=a.len() {
-        let mut row = vec![i];
+        row[0] = i;
         for j in 1..=b.len() {
             let same = usize::from(a[i - 1] != b[j - 1]);
             let mut best = (previous[j - 1] + same).min(previous[j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(before[j - 2] + 1);
             }
-            row.push(best);
+            row[j] = best;
         }
-        before = std::mem::replace(&mut previous, row);
+        std::mem::swap(&mut before, &mut previous);
+        std::mem::swap(&mut previous, &mut row);
     }
     previous[b.len()]
 }

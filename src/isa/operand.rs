@@ -2,8 +2,8 @@
 
 use super::opcode::{Needs, RowMatch};
 use super::table::{
-    Access, AddressSpec, Constants, Extent, GateId, Length, Mod, Operand, Shape, SpaceSpec, SymbolSpec,
-    TypeSpec, Value, ValueRange,
+    Access, AddressSpec, Constants, Extent, Length, Mod, Operand, Shape, SpaceSpec, SymbolSpec, TypeSpec,
+    Value, ValueRange,
 };
 use crate::types::{Space, Type, TypeClass};
 
@@ -126,7 +126,7 @@ pub fn fit(found: &RowMatch, actual: &[Actual], count: usize) -> Result<Needs, M
         }
         fit.operand(spec, *given).map_err(|(part, reason)| Mismatch { index, part, reason })?;
     }
-    if !row.counts.contains(&(count as u8)) {
+    if !row.counts.iter().any(|&allowed| usize::from(allowed) == count) {
         let index = count.min(row.operands.len());
         return Err(Mismatch { index, part: None, reason: Reason::Count });
     }
@@ -217,7 +217,7 @@ impl Fit<'_> {
             return Err((None, Reason::Length(expected)));
         }
         for n in 0..count {
-            let given = self.actual[(first + n) as usize];
+            let given = self.actual[usize::from(first) + usize::from(n)];
             self.element(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
         }
         Ok(())
@@ -240,53 +240,27 @@ impl Fit<'_> {
 
     fn value(&mut self, value: &Value, access: Access, given: Actual) -> Result<(), Reason> {
         let ty = self.ty(value.ty);
+        let takes_constant = access == Access::Read && value.constants != Constants::Never;
         match given {
             Actual::Unknown => Ok(()),
-            Actual::Sink => match value.sink {
-                Some(gate) => {
-                    self.needs = self.needs.and(gate);
-                    Ok(())
-                }
-                None => Err(Reason::NoSink),
-            },
-            Actual::Register { .. } | Actual::Special { .. } if value.constants == Constants::Only => {
-                Err(Reason::NeedsConstant)
+            Actual::Sink => {
+                self.needs = self.needs.and(value.sink.ok_or(Reason::NoSink)?);
+                Ok(())
             }
-            Actual::Special { .. } if !value.special => Err(Reason::Special),
-            // Before PTX 2.0 `%tid` and its like had 16 bits; code of that time still assembles.
-            Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
-            Actual::Register { ty: register, vector: 1 } | Actual::Special { ty: register, vector: 1 } => {
-                register_fits(ty, register, value.wider).then_some(()).ok_or(Reason::Type(ty))
-            }
+            Actual::Register { .. } | Actual::Special { .. } => register(value, ty, given),
             Actual::Not(register) if value.negatable => {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float(_)
-                if access != Access::Read || value.constants == Constants::Never =>
+            Actual::Int | Actual::Float(_) if !takes_constant => Err(Reason::NeedsRegister),
+            Actual::Int | Actual::Float(_) => number(ty, given),
+            Actual::Function if takes_constant => Ok(()),
+            Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),
+            Actual::VariableOffset(_) if takes_constant && value.symbol == SymbolSpec::No => match ty.class()
             {
-                Err(Reason::NeedsRegister)
-            }
-            Actual::Int => match ty.class() {
-                TypeClass::Float | TypeClass::Opaque => Err(Reason::Type(ty)),
-                _ => Ok(()),
-            },
-            Actual::Float(bits) => match ty.class() {
-                TypeClass::Float => Ok(()),
-                TypeClass::Bits if ty.bits() == bits => Ok(()),
+                TypeClass::Integer | TypeClass::Bits if ty.bits() >= 32 => Ok(()),
                 _ => Err(Reason::Type(ty)),
             },
-            Actual::Function if value.constants != Constants::Never && access == Access::Read => Ok(()),
-            Actual::VariableOffset(_)
-                if value.symbol == SymbolSpec::No
-                    && value.constants != Constants::Never
-                    && access == Access::Read =>
-            {
-                match ty.class() {
-                    TypeClass::Integer | TypeClass::Bits if ty.bits() >= 32 => Ok(()),
-                    _ => Err(Reason::Type(ty)),
-                }
-            }
             Actual::Variable(space) | Actual::VariableOffset(space) | Actual::Element(space) => {
                 match value.symbol {
                     SymbolSpec::Any => Ok(()),
@@ -295,7 +269,6 @@ impl Fit<'_> {
                     SymbolSpec::No => Err(Reason::Type(ty)),
                 }
             }
-            Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),
             _ => Err(Reason::Type(ty)),
         }
     }
@@ -338,6 +311,33 @@ impl Fit<'_> {
     fn space(&self, spec: SpaceSpec) -> Option<Space> {
         resolve_space(self.found, spec)
     }
+}
+
+/// Whether the register `given`, maybe a special one, may stand for a value of type `ty`.
+fn register(value: &Value, ty: Type, given: Actual) -> Result<(), Reason> {
+    match given {
+        _ if value.constants == Constants::Only => Err(Reason::NeedsConstant),
+        Actual::Special { .. } if !value.special => Err(Reason::Special),
+        // Before PTX 2.0 `%tid` and its like had 16 bits; code of that time still assembles.
+        Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
+        Actual::Register { ty: given, vector: 1 } | Actual::Special { ty: given, vector: 1 }
+            if register_fits(ty, given, value.wider) =>
+        {
+            Ok(())
+        }
+        _ => Err(Reason::Type(ty)),
+    }
+}
+
+/// Whether the constant `given` may stand for a value of type `ty`.
+fn number(ty: Type, given: Actual) -> Result<(), Reason> {
+    let fits = match (given, ty.class()) {
+        (Actual::Float(_), TypeClass::Float) => true,
+        (Actual::Float(bits), TypeClass::Bits) => ty.bits() == bits,
+        (Actual::Float(_), _) => false,
+        (_, class) => !matches!(class, TypeClass::Float | TypeClass::Opaque),
+    };
+    if fits { Ok(()) } else { Err(Reason::Type(ty)) }
 }
 
 /// The type that `spec` stands for in an instruction (a slot that is left out counts as `.b32`).
@@ -435,12 +435,5 @@ impl ValueRange {
                 value >= low.into() && constant(arg).is_none_or(|high| value <= high)
             }
         }
-    }
-}
-
-impl GateId {
-    /// Whether the gate asks for nothing.
-    pub fn is_always(self) -> bool {
-        self == GateId::ALWAYS
     }
 }

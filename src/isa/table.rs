@@ -34,6 +34,9 @@ pub struct Target {
     pub name: &'static str,
     /// The first PTX version that knows it.
     pub since: Version,
+    /// The targets that can do what this one can: for a plain target all of its number or above, for an
+    /// `f` target those of its family from its number on, for an `a` target itself.
+    pub covers: TargetSet,
 }
 
 /// A PTX ISA version. Versions compare as numbers.
@@ -68,8 +71,6 @@ pub struct Gate {
     pub version: Version,
     /// Allowed targets.
     pub targets: TargetSet,
-    /// The targets as the table spells them, `""` for all.
-    pub text: &'static str,
     /// What the manual demands beyond this (`GateId(0)`: nothing).
     pub manual: GateId,
     /// Where ptxas advises to use it (`GateId(0)`: anywhere).
@@ -87,6 +88,11 @@ impl GateId {
     /// The gate.
     pub fn gate(self) -> &'static Gate {
         &GATES[self.0 as usize]
+    }
+
+    /// Whether it asks for nothing.
+    pub fn is_always(self) -> bool {
+        self == GateId::ALWAYS
     }
 }
 
@@ -180,8 +186,6 @@ pub struct Row {
     pub gate: GateId,
     /// ptxas takes it, the manual has no such form.
     pub undocumented: bool,
-    /// Modifiers and operands as written in the grammar, for people.
-    pub syntax: &'static str,
 }
 
 /// A place for one modifier.

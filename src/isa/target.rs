@@ -85,7 +85,7 @@ impl TargetSet {
             if !rest.contains(target) {
                 continue;
             }
-            let covered = target.covers();
+            let covered = TARGETS[target.0 as usize].covers;
             if covered.and(self) == covered {
                 words.push(target.name());
                 rest = TargetSet(rest.0 & !covered.0);
@@ -102,26 +102,22 @@ impl TargetSet {
     }
 }
 
-impl TargetId {
-    /// The targets that can do what this one can: for a plain target all of its number or above,
-    /// for an `f` target those of its family, for an `a` target itself.
-    fn covers(self) -> TargetSet {
-        let of = |name: &str| -> (u32, char) {
-            let digits = name.trim_start_matches("sm_");
-            let number = digits.trim_end_matches(['a', 'f']);
-            (number.parse().unwrap_or(0), digits[number.len()..].chars().next().unwrap_or(' '))
-        };
-        let (number, suffix) = of(self.name());
-        let mut set = 0;
-        for other in TargetId::all() {
-            let (n, s) = of(other.name());
-            let covered = match suffix {
-                ' ' => n >= number,
-                'a' => other == self,
-                _ => n >= number && s != ' ' && n / 10 == number / 10,
-            };
-            set |= u64::from(covered) << other.0;
-        }
-        TargetSet(set)
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn set(names: &[&str]) -> TargetSet {
+        let ids = names.iter().map(|name| TargetId::from_name(name).expect("such a target"));
+        TargetSet(ids.fold(0, |set, id| set | 1 << id.0))
+    }
+
+    #[test]
+    fn a_family_is_told_by_its_first_member() {
+        assert_eq!(set(&["sm_101f", "sm_101a", "sm_110f", "sm_110a"]).describe(), "sm_101f");
+        let first = ["sm_100f", "sm_100a", "sm_103f", "sm_103a", "sm_107f", "sm_107a"];
+        assert_eq!(set(&first).describe(), "sm_100f");
+        assert_eq!(set(&["sm_90a", "sm_100a"]).describe(), "sm_90a or sm_100a");
     }
 }

@@ -128,7 +128,7 @@ fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
         rule: diagnostic.rule.name,
         severity: diagnostic.severity.as_str(),
         ptxas: match diagnostic.ptxas {
-            Ptxas::Rejects | Ptxas::Since(_) => "rejects",
+            Ptxas::Rejects => "rejects",
             Ptxas::Accepts => "accepts",
         },
         message: diagnostic.message.clone(),

@@ -114,7 +114,7 @@ pub fn frame_block(snippet: &str, version: &str, target: &str) -> (String, Strin
 /// Whether the newest ptxas shares the finding, so that recorded verdicts can be held against it.
 pub fn shared_with_ptxas(diagnostic: &Diagnostic) -> bool {
     match diagnostic.ptxas {
-        Ptxas::Rejects | Ptxas::Since(_) => true,
+        Ptxas::Rejects => true,
         Ptxas::Accepts => false,
     }
 }

@@ -2,6 +2,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::check::comment::Comment;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::{Arg, Form};
 use crate::program::flow::{At, Flow};
@@ -129,10 +130,8 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
 
 /// The file's launch has CTAs of one thread.
 fn launched_alone(program: &Program) -> bool {
-    program.module.comments.iter().any(|&comment| {
-        let text = program.module.text(comment);
-        text.contains("mbar: launch") && text.split_whitespace().any(|word| word == "block=1")
-    })
+    let mut comments = program.module.comments.iter().filter_map(|&place| Comment::at(program, place));
+    comments.any(|comment| comment.launches_one_thread())
 }
 
 /// The kernel is declared to run in CTAs of one thread.

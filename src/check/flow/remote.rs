@@ -1,5 +1,6 @@
 //! Addresses in other CTAs: used as such, and published widely enough.
 
+use crate::check::words;
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::table::{Shape, SpaceSpec};
 use crate::isa::{Arg, Mod};
@@ -7,7 +8,6 @@ use crate::program::Value;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::value::Known;
-use crate::source::Span;
 
 /// See the page.
 pub static REMOTE_AS_LOCAL: Rule = Rule {
@@ -66,15 +66,16 @@ fn as_local(flow: &Flow, at: At, arg: Arg, space: &str) -> Diagnostic {
     let spelled = flow.operand_text(at, arg);
     let message =
         format!("`{spelled}` is an address in another CTA (from `mapa`); `{space}` means the own one");
-    let opcode = flow.opcode_span(at);
-    let found = flow.spelled(at).find(space).unwrap_or(0) as u32;
-    let span = Span::new(opcode.start + found, opcode.start + found + space.len() as u32);
-    Diagnostic::new(&REMOTE_AS_LOCAL, flow.operand_span(at, arg), message).label("address from `mapa`").fix(
-        Applicability::Unsafe,
-        "write `.shared::cluster`",
-        span,
-        ".shared::cluster",
-    )
+    let diagnostic =
+        Diagnostic::new(&REMOTE_AS_LOCAL, flow.operand_span(at, arg), message).label("address from `mapa`");
+    let syntax = flow.program.syntax(flow.routine, flow.inst(at));
+    match words::place(flow.program, syntax, space) {
+        Some(span) => {
+            let right = ".shared::cluster";
+            diagnostic.fix(Applicability::Unsafe, format!("write `{right}`"), span, right)
+        }
+        None => diagnostic,
+    }
 }
 
 /// A remote arrive whose release does not reach the CTA that waits.
