@@ -47,7 +47,7 @@ pub struct Flow<'a> {
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
     controls: OnceCell<Vec<SmallVec<[(u32, u32); 2]>>>,
-    /// How many steps walks may still take: questions about a function cost linear time together.
+    /// How many steps walks may still take: the questions of a rule cost linear time together.
     steps_left: Cell<usize>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Flow<'a> {
     pub fn new(program: &'a Program, routine: &'a Routine) -> Flow<'a> {
         let meanings: Vec<Option<Meaning>> =
             routine.instructions.iter().map(|inst| program.form(routine, inst).map(Meaning::of)).collect();
-        let (blocks, block_of) = blocks(routine, &meanings);
+        let (blocks, block_of) = blocks(program, routine, &meanings);
         Flow {
             program,
             routine,
@@ -76,8 +76,18 @@ impl<'a> Flow<'a> {
             memo: RefCell::default(),
             post_dominators: OnceCell::new(),
             controls: OnceCell::new(),
-            steps_left: Cell::new(100_000 + 32 * routine.instructions.len()),
+            steps_left: Cell::new(steps(routine)),
         }
+    }
+
+    /// Gives the next rule its own steps, so that no rule depends on those before it.
+    pub fn renew_steps(&self) {
+        self.steps_left.set(steps(self.routine));
+    }
+
+    /// Whether questions are still answered as well as they can be.
+    pub(super) fn has_steps_left(&self) -> bool {
+        self.steps_left.get() > 0
     }
 
     /// The instruction.
@@ -101,6 +111,34 @@ impl<'a> Flow<'a> {
         self.row(at).is_some_and(|row| row.has(modifier))
     }
 
+    /// Whether the instruction has a guard, resolved or not.
+    pub fn is_guarded(&self, at: At) -> bool {
+        is_guarded(self.program, self.routine, self.inst(at))
+    }
+
+    /// Whether of two instructions either both run or neither: they stand in one block, under guards
+    /// of the same value.
+    pub fn run_together(&self, a: At, b: At) -> bool {
+        let (first, second) = (a.min(b), a.max(b));
+        let same_guard = match (self.inst(first).guard, self.inst(second).guard) {
+            (Some((register, negated)), guard) => {
+                guard == Some((register, negated)) && !self.is_written_between(register, first, second)
+            }
+            (None, _) => !self.is_guarded(first) && !self.is_guarded(second),
+        };
+        self.block_of(a) == self.block_of(b) && same_guard
+    }
+
+    fn is_written_between(&self, register: RegisterId, first: At, second: At) -> bool {
+        let all = self.definitions().get(&register);
+        all.into_iter().flatten().any(|definition| (first..second).contains(&definition.at))
+    }
+
+    /// Whether no instruction writes the register: it is a parameter, or never has a value.
+    pub(super) fn is_never_written(&self, register: RegisterId) -> bool {
+        !self.definitions().contains_key(&register)
+    }
+
     /// The block of an instruction.
     pub fn block_of(&self, at: At) -> BlockId {
         self.block_of[at] as BlockId
@@ -115,7 +153,7 @@ impl<'a> Flow<'a> {
             .map(|(at, _)| at)
     }
 
-    /// Whether any instruction is unknown or calls a function: what it does cannot be seen here.
+    /// Whether the instruction is unknown or calls a function: what it does cannot be seen here.
     pub fn is_opaque(&self, at: At) -> bool {
         matches!(self.meanings[at], None | Some(Meaning::Call))
     }
@@ -271,7 +309,7 @@ impl<'a> Flow<'a> {
     /// The registers that an instruction writes.
     fn written(&self, at: At, emit: &mut dyn FnMut(RegisterId, bool)) {
         let inst = self.inst(at);
-        let guarded = inst.guard.is_some();
+        let guarded = self.is_guarded(at);
         let values = self.routine.operands(inst);
         let Some(row) = self.row(at) else {
             // Anything may happen to the registers of an unknown instruction.
@@ -387,7 +425,17 @@ impl<'a> Flow<'a> {
     }
 }
 
-fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u32>) {
+/// The steps that the questions of one rule may take.
+fn steps(routine: &Routine) -> usize {
+    100_000 + 32 * routine.instructions.len()
+}
+
+/// A guard that names nothing known is a guard all the same.
+fn is_guarded(program: &Program, routine: &Routine, inst: &Inst) -> bool {
+    inst.guard.is_some() || program.syntax(routine, inst).guard.is_some()
+}
+
+fn blocks(program: &Program, routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u32>) {
     let count = routine.instructions.len();
     let mut leader = vec![false; count + 1];
     if count > 0 {
@@ -413,7 +461,7 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
         blocks[current].end = at + 1;
     }
     for block in 0..blocks.len() {
-        let targets = successors(routine, meanings, blocks[block].end - 1, count);
+        let targets = successors(program, routine, meanings, blocks[block].end - 1);
         for target in targets {
             let target = block_of[target] as BlockId;
             if !blocks[block].successors.contains(&target) {
@@ -426,7 +474,7 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
 }
 
 /// The instructions that may run after `at`, the last one of its block.
-fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: usize) -> Vec<At> {
+fn successors(program: &Program, routine: &Routine, meanings: &[Option<Meaning>], at: At) -> Vec<At> {
     let inst = &routine.instructions[at];
     let mut targets = Vec::new();
     let label = |value: &Value| match value {
@@ -434,7 +482,7 @@ fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: us
         _ => None,
     };
     let operands = routine.operands(inst);
-    let mut falls_through = inst.guard.is_some();
+    let mut falls_through = is_guarded(program, routine, inst);
     match meanings[at] {
         Some(Meaning::Branch) => targets.extend(operands.iter().filter_map(label).map(|l| l.target as At)),
         Some(Meaning::BranchIndexed) => {
@@ -447,7 +495,7 @@ fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: us
     if falls_through {
         targets.push(at + 1);
     }
-    targets.retain(|&target| target < count);
+    targets.retain(|&target| target < routine.instructions.len());
     targets
 }
 

@@ -3,6 +3,7 @@
 
 pub mod flow;
 pub mod header;
+pub mod lanes;
 pub mod meaning;
 mod resolve;
 mod scope;

@@ -4,7 +4,6 @@
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::isa::Arg;
 use crate::program::flow::{At, Flow};
-use crate::program::meaning::Meaning;
 use crate::program::value::Place;
 use crate::program::{Program, Value};
 use crate::source::Span;
@@ -43,16 +42,22 @@ pub const RULES: &[&Rule] = &[
 /// Runs the rules.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     barrier_use::check(program, flows, out);
+    let rules: [fn(&Flow, &mut Vec<Diagnostic>); _] = [
+        copy_groups::check,
+        counter_as_parity::check,
+        divergent_barrier::check,
+        foreign_state::check,
+        inverted_wait::check,
+        missing_proxy_fence::check,
+        remote::check,
+        transaction_bytes::check,
+        unpublished_init::check,
+    ];
     for flow in flows {
-        copy_groups::check(flow, out);
-        counter_as_parity::check(flow, out);
-        divergent_barrier::check(flow, out);
-        foreign_state::check(flow, out);
-        inverted_wait::check(flow, out);
-        missing_proxy_fence::check(flow, out);
-        remote::check(flow, out);
-        transaction_bytes::check(flow, out);
-        unpublished_init::check(flow, out);
+        for rule in rules {
+            flow.renew_steps();
+            rule(flow, out);
+        }
     }
 }
 
@@ -110,16 +115,8 @@ impl Flow<'_> {
     }
 
     /// Whether the function calls others or holds instructions that the table does not know.
-    fn has_calls(&self) -> bool {
-        self.meanings.contains(&Some(Meaning::Call))
-    }
-
-    /// The constant value of an operand.
-    fn number(&self, at: At, arg: Arg) -> Option<i64> {
-        match self.known(at, self.operand(at, arg)?) {
-            crate::program::value::Known::Number(n) => Some(n),
-            _ => None,
-        }
+    fn has_opaque(&self) -> bool {
+        (0..self.meanings.len()).any(|at| self.is_opaque(at))
     }
 
     /// The predicate that an instruction writes first.
