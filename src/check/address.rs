@@ -54,6 +54,7 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     for routine in &program.routines {
         // Both lists are in the order of the file.
         let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+        flow.into_iter().for_each(|flow| flow.renew_steps());
         for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
             let opcode = program.syntax(routine, inst).opcode.0 as usize;
@@ -245,7 +246,9 @@ impl Site<'_> {
                 .severity(Severity::Warning)
                 .label(match before {
                     0 => format!("aligned only if `{name}` is misaligned by just as much"),
-                    _ => format!("aligned only if what `{name}` is computed from is misaligned by just as much"),
+                    _ => format!(
+                        "aligned only if what `{name}` is computed from is misaligned by just as much"
+                    ),
                 })
                 .help(format!("use an offset that is a multiple of {align}")),
         );
@@ -288,7 +291,7 @@ impl Here<'_> {
     fn text(&self) -> String {
         match self.offset {
             0 => self.name.to_string(),
-            n => format!("{}+{n}", self.name),
+            n => format!("{}{n:+}", self.name),
         }
     }
 

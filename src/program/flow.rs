@@ -19,6 +19,9 @@ pub type At = usize;
 /// Index of a basic block.
 pub type BlockId = usize;
 
+/// The branches that decide whether a block runs, each with the successor that leads to it.
+type Controls = SmallVec<[(u32, u32); 2]>;
+
 /// Instructions that run one after the other.
 #[derive(Debug, Clone)]
 pub struct Block {
@@ -46,7 +49,7 @@ pub struct Flow<'a> {
     definitions: OnceCell<FxHashMap<RegisterId, Vec<Definition>>>,
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
-    controls: OnceCell<Vec<SmallVec<[(u32, u32); 2]>>>,
+    controls: OnceCell<Vec<Controls>>,
     /// How many steps walks may still take: the questions of a rule cost linear time together.
     steps_left: Cell<usize>,
 }
@@ -358,7 +361,8 @@ impl<'a> Flow<'a> {
         self.post_dominators.get_or_init(|| post_dominators(&self.blocks))
     }
 
-    /// The blocks that every path from `from` to the end of the thread passes, itself included.
+    /// The blocks that every path from `from` to the end of the function passes, itself included; but
+    /// for threads that leave under a guard.
     pub fn inevitable_from(&self, from: BlockId) -> FxHashSet<BlockId> {
         let tree = self.post_dominators();
         let mut result = FxHashSet::default();
@@ -396,7 +400,7 @@ impl<'a> Flow<'a> {
 
     /// For every block the branches that decide directly whether it runs: those that have it on every
     /// path from one successor, but not from the branch itself. Within the budget.
-    fn find_controls(&self) -> Vec<SmallVec<[(u32, u32); 2]>> {
+    fn find_controls(&self) -> Vec<Controls> {
         let tree = self.post_dominators();
         let mut controls = vec![SmallVec::new(); self.blocks.len()];
         for (branch, from) in self.blocks.iter().enumerate().filter(|(_, from)| from.successors.len() > 1) {

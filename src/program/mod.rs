@@ -8,6 +8,8 @@ pub mod meaning;
 mod resolve;
 mod scope;
 pub mod value;
+#[cfg(test)]
+mod value_tests;
 pub mod variable;
 
 use std::ops::Range;

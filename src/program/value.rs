@@ -243,9 +243,7 @@ impl Flow<'_> {
         let value = match meaning {
             Meaning::Move | Meaning::ConvertAddress | Meaning::ConvertInt => operand(Arg::A),
             Meaning::Mapa => self.mapped(at, operand(Arg::Src)),
-            Meaning::Mad => {
-                sum(numbers(Meaning::Mul, ty, operand(Arg::A), operand(Arg::B)), operand(Arg::C))
-            }
+            Meaning::Mad => sum(numbers(Meaning::Mul, ty, operand(Arg::A), operand(Arg::B)), operand(Arg::C)),
             Meaning::Add => sum(operand(Arg::A), operand(Arg::B)),
             Meaning::Sub => match (operand(Arg::A), operand(Arg::B)) {
                 (a @ (Known::Place(_) | Known::Within { .. }), Known::Number(b)) => {
@@ -363,9 +361,7 @@ fn sum(a: Known, b: Known) -> Known {
 
 fn numbers(meaning: Meaning, ty: Type, a: Known, b: Known) -> Known {
     match (a, b) {
-        (Known::Number(a), Known::Number(b)) => {
-            binary(meaning, ty, a, b).map_or(Known::No, Known::Number)
-        }
+        (Known::Number(a), Known::Number(b)) => binary(meaning, ty, a, b).map_or(Known::No, Known::Number),
         _ => Known::No,
     }
 }

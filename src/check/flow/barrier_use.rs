@@ -75,7 +75,7 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
             }
         }
         // What a called function or unknown instruction does with an address cannot be seen.
-        if flow.has_opaque() {
+        if flow.may_do_more(|meaning| meaning == Meaning::BarrierInit) {
             return;
         }
     }

@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::Mod;
-use crate::program::lanes::Variation;
 use crate::program::flow::{At, BlockId, Flow};
+use crate::program::lanes::Variation;
 use crate::program::meaning::Meaning;
 
 /// See the page.

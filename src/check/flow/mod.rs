@@ -4,8 +4,9 @@
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::isa::Arg;
 use crate::program::flow::{At, Flow};
+use crate::program::meaning::Meaning;
 use crate::program::value::Place;
-use crate::program::{Program, Value};
+use crate::program::{Fit, Program, Value};
 use crate::source::Span;
 
 mod barrier_use;
@@ -105,7 +106,7 @@ impl Flow<'_> {
         let name = self.program.module.name(variable.symbol);
         match place.offset {
             0 => name.to_string(),
-            offset => format!("{name}+{offset}"),
+            offset => format!("{name}{offset:+}"),
         }
     }
 
@@ -114,9 +115,17 @@ impl Flow<'_> {
         self.program.function(self.routine).is_entry
     }
 
-    /// Whether the function calls others or holds instructions that the table does not know.
-    fn has_opaque(&self) -> bool {
-        (0..self.meanings.len()).any(|at| self.is_opaque(at))
+    /// Whether the function calls others, holds instructions that the table does not know, or such
+    /// that would be `wanted` if their operands were right: what it does is then not known.
+    fn may_do_more(&self, wanted: impl Fn(Meaning) -> bool) -> bool {
+        self.routine.instructions.iter().enumerate().any(|(at, inst)| match (self.meanings[at], inst.fit) {
+            (Some(meaning), _) => meaning == Meaning::Call,
+            (None, Fit::Operand(row, _)) => {
+                let candidate = self.program.candidate(self.routine, inst, row);
+                candidate.is_none_or(|row| wanted(Meaning::of(row.form())))
+            }
+            (None, _) => true,
+        })
     }
 
     /// The predicate that an instruction writes first.

@@ -117,7 +117,13 @@ fn published(flow: &Flow, arrive: At) -> Option<At> {
             store.get_or_insert(at);
             false
         }
-        Some(Meaning::WaitParity | Meaning::WaitState | Meaning::CtaBarrier | Meaning::AlignedBarrier | Meaning::ClusterWait)
+        Some(
+            Meaning::WaitParity
+            | Meaning::WaitState
+            | Meaning::CtaBarrier
+            | Meaning::AlignedBarrier
+            | Meaning::ClusterWait,
+        )
         | None => false,
         _ => store.is_none(),
     });

@@ -32,10 +32,11 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     let mut traffic: FxHashMap<Place, Traffic> = FxHashMap::default();
     let mut unclear: FxHashSet<VariableId> = FxHashSet::default();
     let expects = |m| matches!(m, Meaning::ExpectTx | Meaning::ArriveExpectTx);
-    if !flow.is_kernel() || flow.all(expects).next().is_none() || flow.has_opaque() {
+    let concerned = |m| expects(m) || may_signal(m);
+    if !flow.is_kernel() || flow.all(expects).next().is_none() || flow.may_do_more(concerned) {
         return;
     }
-    for at in flow.all(|m| expects(m) || may_signal(m)) {
+    for at in flow.all(concerned) {
         let expecting = flow.meanings[at].is_some_and(expects);
         match flow.barrier(at) {
             // Perhaps the own barrier after all.
