@@ -127,6 +127,12 @@ pub enum Place {
     Unknown,
 }
 
+impl Place {
+    const fn is_constant(self) -> bool {
+        matches!(self, Place::Variable(_, Some(_)) | Place::Remote(_, Some(_)))
+    }
+}
+
 /// One use of a barrier.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Use {
@@ -173,7 +179,7 @@ pub fn table(program: &Program, routine: &Routine) -> Vec<Barrier> {
             None => barriers.push(Barrier { place, uses: vec![usage] }),
         }
     }
-    barriers.sort_by_key(|barrier| barrier.place);
+    barriers.sort_by_key(|barrier| (!barrier.place.is_constant(), barrier.place));
     barriers
 }
 
@@ -256,9 +262,9 @@ mod tests {
             RegisterId(program.routines[0].registers.iter().position(of).unwrap_or(99) as u32)
         };
         let expected = [
-            (Place::Variable(bar, None), "arrive", 15, None),
             (Place::Variable(bar, Some(16)), "init", 9, Some("2")),
             (Place::Remote(bar, Some(8)), "arrive-expect-tx", 11, Some("64")),
+            (Place::Variable(bar, None), "arrive", 15, None),
             (Place::Register(register("r3"), 0), "arrive", 13, None),
         ];
         assert_eq!(seen, expected);
