@@ -88,6 +88,12 @@ impl<'a> Flow<'a> {
         self.steps_left.set(steps(self.routine));
     }
 
+    /// Takes `steps`, or gives up.
+    pub(super) fn spend(&self, steps: usize) -> Option<()> {
+        self.steps_left.set(self.steps_left.get().checked_sub(steps)?);
+        Some(())
+    }
+
     /// Whether questions are still answered as well as they can be.
     pub(super) fn has_steps_left(&self) -> bool {
         self.steps_left.get() > 0
@@ -233,8 +239,9 @@ impl<'a> Flow<'a> {
         let mut seen = vec![false; self.blocks.len()];
         let mut pending: Vec<(BlockId, Range<At>)> = vec![(first, rest)];
         while let Some((block, range)) = pending.pop() {
-            let Some(left) = self.steps_left.get().checked_sub(range.len() + 1) else { return false };
-            self.steps_left.set(left);
+            if self.spend(range.len() + 1).is_none() {
+                return false;
+            }
             if !order(range).all(&mut visit) {
                 continue;
             }
@@ -269,7 +276,7 @@ impl<'a> Flow<'a> {
         let mut pending: SmallVec<[(BlockId, At); 8]> = SmallVec::new();
         pending.push((self.block_of(at), at));
         while let Some((block, before)) = pending.pop() {
-            self.steps_left.set(self.steps_left.get().checked_sub(1)?);
+            self.spend(1)?;
             let start = self.blocks[block].start;
             let mut stopped = false;
             let low = all.partition_point(|d| d.at < start);
@@ -386,7 +393,7 @@ impl<'a> Flow<'a> {
         let mut pending = vec![block];
         while let Some(block) = pending.pop() {
             for &(branch, successor) in &controls[block] {
-                self.steps_left.set(self.steps_left.get().checked_sub(1)?);
+                self.spend(1)?;
                 if wanted(branch as BlockId) {
                     return Some((branch as BlockId, successor as BlockId));
                 }
@@ -407,8 +414,9 @@ impl<'a> Flow<'a> {
             for &successor in &from.successors {
                 let mut block = successor;
                 while block < tree.len() && (block != tree[branch] || tree[branch] == branch) {
-                    let Some(left) = self.steps_left.get().checked_sub(1) else { return controls };
-                    self.steps_left.set(left);
+                    if self.spend(1).is_none() {
+                        return controls;
+                    }
                     controls[block].push((branch as u32, successor as u32));
                     if tree[block] == block {
                         break;

@@ -79,7 +79,7 @@ impl Flow<'_> {
     fn predicate_variation(&self, at: At, register: RegisterId, depth: u32) -> Variation {
         let Some(definitions) = self.reaching(at, register) else { return Variation::Unknown };
         let [only] = definitions.as_slice() else { return Variation::Unknown };
-        if depth == 0 {
+        if depth == 0 || self.spend(1).is_none() {
             return Variation::Unknown;
         }
         let inside = |arg| match self.operand(only.at, arg) {
@@ -153,6 +153,7 @@ impl Flow<'_> {
     /// The value of the operand called `arg` in each thread of a CTA, if it is computed from the
     /// thread's number along x, or from that of its lane, and from constants.
     fn lanes(&self, at: At, arg: Arg, depth: u32) -> Option<Vec<i64>> {
+        self.spend(WARP / 2)?;
         let ty = self.operand_type(at, arg)?;
         let lanes = match self.operand(at, arg)? {
             Value::Special(special::TID, component) if component.is_none_or(|c| c == Component::X) => {

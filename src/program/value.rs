@@ -222,6 +222,9 @@ impl Flow<'_> {
         if let Some(known) = self.memo.borrow().get(&(at, register)) {
             return *known;
         }
+        if !self.has_steps_left() {
+            return Known::No;
+        }
         // Against cycles: a value that depends on itself is not known.
         self.memo.borrow_mut().insert((at, register), Known::No);
         let value = self.compute(at, depth);
@@ -308,13 +311,15 @@ fn plain_type(row: &RowMatch, index: usize) -> Option<Type> {
 
 /// `number` as a register of `ty` holds it: cut to its bits, extended by sign or by zeros.
 pub fn wrapped(number: i64, ty: Type) -> i128 {
-    let number = i128::from(number);
     match (ty.class(), ty.bits()) {
         (TypeClass::Integer | TypeClass::Bits, bits @ 1..=64) => {
-            let kept = number.rem_euclid(1 << bits);
-            if ty.is_signed() && kept >> (bits - 1) == 1 { kept - (1 << bits) } else { kept }
+            let above = 64 - bits;
+            match ty.is_signed() {
+                true => (number << above >> above).into(),
+                false => ((number as u64) << above >> above).into(),
+            }
         }
-        _ => number,
+        _ => number.into(),
     }
 }
 
