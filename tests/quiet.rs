@@ -24,3 +24,19 @@ fn nothing_is_found_in_what_is_right() {
     }
     failures.report("The first line of each file says why it is right.");
 }
+
+/// The names of the rules that find something in a kernel of this body.
+fn found(body: &str) -> Vec<&'static str> {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.shared .align 8 .b64 bar;\n.entry k() {{\n{body}\n}}\n"
+    );
+    let checked = check_text("t", &text, &Settings::default());
+    checked.diagnostics.iter().map(|diagnostic| diagnostic.rule.name).collect()
+}
+
+#[test]
+fn a_guard_that_is_not_declared_is_a_guard() {
+    assert_eq!(found("@%p mbarrier.init.shared.b64 [bar], 1;\nret;"), ["unknown-name"]);
+    let skipped = "@%p bra L;\nmbarrier.init.shared.b64 [bar], 1;\nL: ret;";
+    assert_eq!(found(skipped), ["unknown-name"]);
+}
