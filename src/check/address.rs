@@ -4,10 +4,10 @@ use super::text;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{resolve_extent, resolve_space, resolve_type};
 use crate::isa::table::{AddressSpec, Arg, Operand, Shape, SpaceSpec};
-use crate::isa::{self, Form, Mod, RowMatch};
+use crate::isa::{self, Mod, RowMatch};
 use crate::program::flow::Flow;
 use crate::program::meaning::Meaning;
-use crate::program::value::{Known, Place};
+use crate::program::value::Place;
 use crate::program::{Base, Fit, Inst, Program, Routine, Value, Variable, operand_index};
 use crate::source::Span;
 use crate::types::Space;
@@ -54,6 +54,7 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     for routine in &program.routines {
         // Both lists are in the order of the file.
         let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+        flow.into_iter().for_each(|flow| flow.renew_steps());
         for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
             let opcode = program.syntax(routine, inst).opcode.0 as usize;
@@ -72,13 +73,8 @@ fn has_demands(opcode: &isa::Opcode) -> bool {
     let isa::Opcode::Known { rows, .. } = opcode else { return false };
     rows.iter().any(|row| {
         let is_address = |o: &Operand| matches!(o.shape, Shape::Address(_) | Shape::Compound(..));
-        takes_address_as_value(row) || row.row.operands.iter().any(is_address)
+        Meaning::of(row.form()).takes_address_as_value() || row.row.operands.iter().any(is_address)
     })
-}
-
-/// `mapa` and `getctarank` take an address as a plain value.
-fn takes_address_as_value(row: &RowMatch) -> bool {
-    matches!(row.form(), Form::Mapa | Form::Getctarank)
 }
 
 struct Site<'a> {
@@ -140,7 +136,7 @@ impl Site<'_> {
     }
 
     fn generic_value(&self, out: &mut Vec<Diagnostic>) {
-        if !takes_address_as_value(self.found)
+        if !Meaning::of(self.found.form()).takes_address_as_value()
             || self.found.has(Mod::SharedCluster)
             || self.program.header.address_size != 64
         {
@@ -261,11 +257,13 @@ impl Site<'_> {
         }
     }
 
-    /// Of an address with an unknown base only the offset can be judged.
+    /// Of an address that was given or read from memory only what is added to it can be judged.
     fn unknown_base(&self, demand: &Demand, base: Base, offset: i64, out: &mut Vec<Diagnostic>) {
-        let Base::Register(id) = base else { return };
+        let (Base::Register(id), Some(flow)) = (base, self.flow) else { return };
         let align = i64::from(demand.align.max(1));
-        if self.flow.is_none() || offset.rem_euclid(align) == 0 {
+        let Some(before) = flow.behind_given(self.at, id) else { return };
+        let offset = before.wrapping_add(offset);
+        if offset.rem_euclid(align) == 0 {
             return;
         }
         let name = self.program.module.name(self.routine.register(id).symbol);
@@ -276,7 +274,12 @@ impl Site<'_> {
         out.push(
             Diagnostic::new(&MISALIGNED_ADDRESS, demand.span, message)
                 .severity(Severity::Warning)
-                .label(format!("aligned only if `{name}` is misaligned by just as much"))
+                .label(match before {
+                    0 => format!("aligned only if `{name}` is misaligned by just as much"),
+                    _ => format!(
+                        "aligned only if what `{name}` is computed from is misaligned by just as much"
+                    ),
+                })
                 .help(format!("use an offset that is a multiple of {align}")),
         );
     }
@@ -285,10 +288,7 @@ impl Site<'_> {
         let index = operand_index(self.found, arg)?;
         match self.routine.operands(self.inst).get(index)? {
             Value::Const(value) => value.int()?.try_into().ok(),
-            value => match self.flow?.known(self.at, *value) {
-                Known::Number(number) => number.try_into().ok(),
-                _ => None,
-            },
+            _ => self.flow?.number(self.at, arg)?.try_into().ok(),
         }
     }
 }
@@ -321,7 +321,7 @@ impl Here<'_> {
     fn text(&self) -> String {
         match self.offset {
             0 => self.name.to_string(),
-            n => format!("{}+{n}", self.name),
+            n => format!("{}{n:+}", self.name),
         }
     }
 

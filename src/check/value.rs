@@ -8,7 +8,7 @@ use crate::isa::table::{Arg, Operand, Shape, ValueRange};
 use crate::isa::{self, RowMatch};
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
-use crate::program::value::Known;
+use crate::program::value::{Known, wrapped};
 use crate::program::{Fit, Inst, Program, Routine, Value, operand_index};
 use crate::source::Span;
 use crate::syntax::ast::{Operand as Syntax, OperandKind};
@@ -269,16 +269,4 @@ fn fits(number: i128, ty: Type) -> bool {
         return true;
     }
     number >= -(1i128 << (bits - 1)) && number < 1i128 << bits
-}
-
-/// `number` as a register of `ty` holds it.
-fn wrapped(number: i64, ty: Type) -> i128 {
-    let number = i128::from(number);
-    match (ty.class(), ty.bits()) {
-        (TypeClass::Integer | TypeClass::Bits, bits @ 1..64) => {
-            let kept = number.rem_euclid(1 << bits);
-            if ty.is_signed() && kept >> (bits - 1) == 1 { kept - (1 << bits) } else { kept }
-        }
-        _ => number,
-    }
 }

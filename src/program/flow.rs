@@ -47,7 +47,7 @@ pub struct Flow<'a> {
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
     controls: OnceCell<Vec<Controls>>,
-    /// How many steps walks may still take: questions about a function cost linear time together.
+    /// How many steps walks may still take: the questions of a rule cost linear time together.
     steps_left: Cell<usize>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Flow<'a> {
     pub fn new(program: &'a Program, routine: &'a Routine) -> Flow<'a> {
         let meanings: Vec<Option<Meaning>> =
             routine.instructions.iter().map(|inst| program.form(routine, inst).map(Meaning::of)).collect();
-        let (blocks, block_of) = blocks(routine, &meanings);
+        let (blocks, block_of) = blocks(program, routine, &meanings);
         Flow {
             program,
             routine,
@@ -80,8 +80,24 @@ impl<'a> Flow<'a> {
             memo: RefCell::default(),
             post_dominators: OnceCell::new(),
             controls: OnceCell::new(),
-            steps_left: Cell::new(100_000 + 32 * routine.instructions.len()),
+            steps_left: Cell::new(steps(routine)),
         }
+    }
+
+    /// Gives the next rule its own steps, so that no rule depends on those before it.
+    pub fn renew_steps(&self) {
+        self.steps_left.set(steps(self.routine));
+    }
+
+    /// Takes `steps`, or gives up.
+    pub(super) fn spend(&self, steps: usize) -> Option<()> {
+        self.steps_left.set(self.steps_left.get().checked_sub(steps)?);
+        Some(())
+    }
+
+    /// Whether questions are still answered as well as they can be.
+    pub(super) fn has_steps_left(&self) -> bool {
+        self.steps_left.get() > 0
     }
 
     /// The instruction.
@@ -105,6 +121,34 @@ impl<'a> Flow<'a> {
         self.row(at).is_some_and(|row| row.has(modifier))
     }
 
+    /// Whether the instruction has a guard, resolved or not.
+    pub fn is_guarded(&self, at: At) -> bool {
+        is_guarded(self.program, self.routine, self.inst(at))
+    }
+
+    /// Whether of two instructions either both run or neither: they stand in one block, under guards
+    /// of the same value.
+    pub fn run_together(&self, a: At, b: At) -> bool {
+        let (first, second) = (a.min(b), a.max(b));
+        let same_guard = match (self.inst(first).guard, self.inst(second).guard) {
+            (Some((register, negated)), guard) => {
+                guard == Some((register, negated)) && !self.is_written_between(register, first, second)
+            }
+            (None, _) => !self.is_guarded(first) && !self.is_guarded(second),
+        };
+        self.block_of(a) == self.block_of(b) && same_guard
+    }
+
+    fn is_written_between(&self, register: RegisterId, first: At, second: At) -> bool {
+        let all = self.definitions().get(&register);
+        all.into_iter().flatten().any(|definition| (first..second).contains(&definition.at))
+    }
+
+    /// Whether no instruction writes the register: it is a parameter, or never has a value.
+    pub(super) fn is_never_written(&self, register: RegisterId) -> bool {
+        !self.definitions().contains_key(&register)
+    }
+
     /// The block of an instruction.
     pub fn block_of(&self, at: At) -> BlockId {
         self.block_of[at] as BlockId
@@ -119,7 +163,7 @@ impl<'a> Flow<'a> {
             .map(|(at, _)| at)
     }
 
-    /// Whether any instruction is unknown or calls a function: what it does cannot be seen here.
+    /// Whether the instruction is unknown or calls a function: what it does cannot be seen here.
     pub fn is_opaque(&self, at: At) -> bool {
         matches!(self.meanings[at], None | Some(Meaning::Call))
     }
@@ -196,8 +240,9 @@ impl<'a> Flow<'a> {
         let mut seen = vec![false; self.blocks.len()];
         let mut pending: Vec<(BlockId, Range<At>)> = vec![(first, rest)];
         while let Some((block, range)) = pending.pop() {
-            let Some(left) = self.steps_left.get().checked_sub(range.len() + 1) else { return false };
-            self.steps_left.set(left);
+            if self.spend(range.len() + 1).is_none() {
+                return false;
+            }
             if !order(range).all(&mut visit) {
                 continue;
             }
@@ -232,7 +277,7 @@ impl<'a> Flow<'a> {
         let mut pending: SmallVec<[(BlockId, At); 8]> = SmallVec::new();
         pending.push((self.block_of(at), at));
         while let Some((block, before)) = pending.pop() {
-            self.steps_left.set(self.steps_left.get().checked_sub(1)?);
+            self.spend(1)?;
             let start = self.blocks[block].start;
             let mut stopped = false;
             let low = all.partition_point(|d| d.at < start);
@@ -275,7 +320,7 @@ impl<'a> Flow<'a> {
     /// The registers that an instruction writes.
     fn written(&self, at: At, emit: &mut dyn FnMut(RegisterId, bool)) {
         let inst = self.inst(at);
-        let guarded = inst.guard.is_some();
+        let guarded = self.is_guarded(at);
         let values = self.routine.operands(inst);
         let Some(row) = self.row(at) else {
             // Anything may happen to the registers of an unknown instruction.
@@ -324,7 +369,8 @@ impl<'a> Flow<'a> {
         self.post_dominators.get_or_init(|| post_dominators(&self.blocks))
     }
 
-    /// The blocks that every path from `from` to the end of the thread passes, itself included.
+    /// The blocks that every path from `from` to the end of the function passes, itself included; but
+    /// for threads that leave under a guard.
     pub fn inevitable_from(&self, from: BlockId) -> FxHashSet<BlockId> {
         let tree = self.post_dominators();
         let mut result = FxHashSet::default();
@@ -348,7 +394,7 @@ impl<'a> Flow<'a> {
         let mut pending = vec![block];
         while let Some(block) = pending.pop() {
             for &(branch, successor) in &controls[block] {
-                self.steps_left.set(self.steps_left.get().checked_sub(1)?);
+                self.spend(1)?;
                 if wanted(branch as BlockId) {
                     return Some((branch as BlockId, successor as BlockId));
                 }
@@ -369,8 +415,9 @@ impl<'a> Flow<'a> {
             for &successor in &from.successors {
                 let mut block = successor;
                 while block < tree.len() && (block != tree[branch] || tree[branch] == branch) {
-                    let Some(left) = self.steps_left.get().checked_sub(1) else { return controls };
-                    self.steps_left.set(left);
+                    if self.spend(1).is_none() {
+                        return controls;
+                    }
                     controls[block].push((branch as u32, successor as u32));
                     if tree[block] == block {
                         break;
@@ -391,7 +438,17 @@ impl<'a> Flow<'a> {
     }
 }
 
-fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u32>) {
+/// The steps that the questions of one rule may take.
+fn steps(routine: &Routine) -> usize {
+    100_000 + 32 * routine.instructions.len()
+}
+
+/// A guard that names nothing known is a guard all the same.
+fn is_guarded(program: &Program, routine: &Routine, inst: &Inst) -> bool {
+    inst.guard.is_some() || program.syntax(routine, inst).guard.is_some()
+}
+
+fn blocks(program: &Program, routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u32>) {
     let count = routine.instructions.len();
     let mut leader = vec![false; count + 1];
     if count > 0 {
@@ -417,7 +474,7 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
         blocks[current].end = at + 1;
     }
     for block in 0..blocks.len() {
-        let targets = successors(routine, meanings, blocks[block].end - 1, count);
+        let targets = successors(program, routine, meanings, blocks[block].end - 1);
         for target in targets {
             let target = block_of[target] as BlockId;
             if !blocks[block].successors.contains(&target) {
@@ -430,7 +487,7 @@ fn blocks(routine: &Routine, meanings: &[Option<Meaning>]) -> (Vec<Block>, Vec<u
 }
 
 /// The instructions that may run after `at`, the last one of its block.
-fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: usize) -> Vec<At> {
+fn successors(program: &Program, routine: &Routine, meanings: &[Option<Meaning>], at: At) -> Vec<At> {
     let inst = &routine.instructions[at];
     let mut targets = Vec::new();
     let label = |value: &Value| match value {
@@ -438,7 +495,7 @@ fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: us
         _ => None,
     };
     let operands = routine.operands(inst);
-    let mut falls_through = inst.guard.is_some();
+    let mut falls_through = is_guarded(program, routine, inst);
     match meanings[at] {
         Some(Meaning::Branch) => targets.extend(operands.iter().filter_map(label).map(|l| l.target as At)),
         Some(Meaning::BranchIndexed) => {
@@ -451,7 +508,7 @@ fn successors(routine: &Routine, meanings: &[Option<Meaning>], at: At, count: us
     if falls_through {
         targets.push(at + 1);
     }
-    targets.retain(|&target| target < count);
+    targets.retain(|&target| target < routine.instructions.len());
     targets
 }
 

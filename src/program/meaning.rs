@@ -50,6 +50,8 @@ pub enum Meaning {
     AsyncStore,
     /// Another asynchronous operation that may signal an mbarrier.
     AsyncOther,
+    /// Lets an mbarrier track other asynchronous operations.
+    Track,
     /// A fence between threads.
     Fence,
     /// A fence that publishes mbarrier inits to the cluster.
@@ -58,10 +60,14 @@ pub enum Meaning {
     FenceProxyAsync,
     /// Any other proxy fence.
     FenceProxy,
-    /// Waits at a CTA barrier.
+    /// Waits at a CTA barrier, aligned only if a modifier says so.
     CtaBarrier,
-    /// Arrives at a CTA barrier without waiting.
+    /// Arrives at a CTA barrier without waiting, aligned only if a modifier says so.
     CtaBarrierArrive,
+    /// Waits at a CTA barrier; whole warps do so together.
+    AlignedBarrier,
+    /// Arrives at a CTA barrier without waiting; whole warps do so together.
+    AlignedBarrierArrive,
     /// Waits at a warp barrier.
     WarpBarrier,
     /// Arrives at the cluster barrier.
@@ -70,6 +76,8 @@ pub enum Meaning {
     ClusterWait,
     /// Maps a shared address to another CTA's.
     Mapa,
+    /// Tells the CTA that a shared address belongs to.
+    RankOf,
     /// Elects one lane.
     Elect,
     /// Reads memory.
@@ -164,7 +172,6 @@ impl Meaning {
             | F::RedAsyncGlobal
             | F::RedAsyncUnsignaled
             | F::MultimemRedAsync
-            | F::Tcgen05Commit
             | F::ClusterlaunchcontrolTryCancelAsync
             | F::FabricTryGetAsync
             | F::FabricTryPutAsync
@@ -179,6 +186,7 @@ impl Meaning {
             | F::FabricTryPutAsyncTensorCounted
             | F::FabricTryRedAsyncTensor
             | F::FabricTryRedAsyncTensorCounted => Meaning::AsyncOther,
+            F::Tcgen05Commit => Meaning::Track,
             F::Fence | F::FenceSharedAcquire | F::FenceSharedRelease | F::FenceAliasRead | F::Membar => {
                 Meaning::Fence
             }
@@ -199,20 +207,20 @@ impl Meaning {
             | F::BarRedPopc
             | F::BarRedPred
             | F::BarCtaRedPopc
-            | F::BarCtaRedPred
-            | F::BarrierSync
+            | F::BarCtaRedPred => Meaning::AlignedBarrier,
+            F::BarArrive | F::BarCtaArrive => Meaning::AlignedBarrierArrive,
+            F::BarrierSync
             | F::BarrierCtaSync
             | F::BarrierRedPopc
             | F::BarrierRedPred
             | F::BarrierCtaRedPopc
             | F::BarrierCtaRedPred => Meaning::CtaBarrier,
-            F::BarArrive | F::BarCtaArrive | F::BarrierArrive | F::BarrierCtaArrive => {
-                Meaning::CtaBarrierArrive
-            }
+            F::BarrierArrive | F::BarrierCtaArrive => Meaning::CtaBarrierArrive,
             F::BarWarpSync => Meaning::WarpBarrier,
             F::BarrierClusterArrive => Meaning::ClusterArrive,
             F::BarrierClusterWait => Meaning::ClusterWait,
             F::Mapa => Meaning::Mapa,
+            F::Getctarank => Meaning::RankOf,
             F::ElectSync => Meaning::Elect,
             F::Ld | F::LdVec | F::LdNc | F::LdNcVec | F::Ldu | F::LduVec => Meaning::Load,
             F::Ldmatrix | F::LdmatrixUnpack | F::LdmatrixB8 => Meaning::Load,
@@ -241,8 +249,8 @@ impl Meaning {
             F::CvtInt => Meaning::ConvertInt,
             F::AddInt => Meaning::Add,
             F::SubInt => Meaning::Sub,
-            F::MulInt | F::MulWide | F::Mul24 => Meaning::Mul,
-            F::MadInt | F::MadWide | F::Mad24 => Meaning::Mad,
+            F::MulInt | F::MulWide => Meaning::Mul,
+            F::MadInt | F::MadWide => Meaning::Mad,
             F::Shl => Meaning::Shl,
             F::Shr => Meaning::Shr,
             F::And => Meaning::And,
@@ -257,7 +265,9 @@ impl Meaning {
             F::BrxIdx => Meaning::BranchIndexed,
             F::Call => Meaning::Call,
             F::Ret | F::Exit | F::Trap => Meaning::End,
-            F::AddCarry
+            F::Mul24
+            | F::Mad24
+            | F::AddCarry
             | F::AddFloat
             | F::AddMixed
             | F::SubCarry
@@ -355,7 +365,6 @@ impl Meaning {
             | F::CreatepolicyFractional
             | F::CreatepolicyRange
             | F::CreatepolicyCvt
-            | F::Getctarank
             | F::ClusterlaunchcontrolQueryCancelIsCanceled
             | F::ClusterlaunchcontrolQueryCancelGetFirstCtaid
             | F::ClusterlaunchcontrolQueryCancelGetFirstCtaidDim
@@ -467,8 +476,11 @@ impl Meaning {
             | Meaning::BulkWait
             | Meaning::AsyncStore
             | Meaning::AsyncOther
+            | Meaning::Track
             | Meaning::CtaBarrier
             | Meaning::CtaBarrierArrive
+            | Meaning::AlignedBarrier
+            | Meaning::AlignedBarrierArrive
             | Meaning::WarpBarrier
             | Meaning::ClusterArrive
             | Meaning::ClusterWait
@@ -477,6 +489,7 @@ impl Meaning {
             | Meaning::FenceMbarrierInit
             | Meaning::FenceProxyAsync
             | Meaning::FenceProxy
+            | Meaning::RankOf
             | Meaning::Elect
             | Meaning::Load
             | Meaning::Store
@@ -525,6 +538,25 @@ impl Meaning {
                 | Meaning::BulkLoad
                 | Meaning::AsyncStore
                 | Meaning::AsyncOther
+                | Meaning::Track
+        )
+    }
+
+    /// Whether it takes an address as a plain value, not in brackets.
+    pub const fn takes_address_as_value(self) -> bool {
+        matches!(self, Meaning::Mapa | Meaning::RankOf)
+    }
+
+    /// Whether the threads of a CTA or cluster wait or arrive there for one another.
+    pub const fn is_meeting(self) -> bool {
+        matches!(
+            self,
+            Meaning::CtaBarrier
+                | Meaning::CtaBarrierArrive
+                | Meaning::AlignedBarrier
+                | Meaning::AlignedBarrierArrive
+                | Meaning::ClusterArrive
+                | Meaning::ClusterWait
         )
     }
 }

@@ -4,10 +4,13 @@
 pub mod flow;
 pub mod header;
 mod label;
+pub mod lanes;
 pub mod meaning;
 mod resolve;
 mod scope;
 pub mod value;
+#[cfg(test)]
+mod value_tests;
 pub mod variable;
 
 use std::ops::Range;

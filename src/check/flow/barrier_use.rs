@@ -49,12 +49,15 @@ pub static USE_AFTER_INVAL: Rule = Rule {
 
 /// Runs the rules.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
+    flows.iter().for_each(Flow::renew_steps);
     uninitialised(program, flows, out);
     let launched_alone = launched_alone(program);
     for flow in flows {
+        flow.renew_steps();
         if !launched_alone {
             every_thread(flow, out);
         }
+        flow.renew_steps();
         lifetimes(flow, out);
     }
 }
@@ -72,8 +75,8 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
                 None => return,
             }
         }
-        // What a called or unknown function does with an address that it gets cannot be seen.
-        if flow.has_calls() || flow.meanings.contains(&None) {
+        // What a called function or unknown instruction does with an address cannot be seen.
+        if flow.may_do_more(|meaning| meaning == Meaning::BarrierInit) {
             return;
         }
     }
@@ -104,14 +107,14 @@ fn uninitialised(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
 /// An init that nothing keeps any thread from.
 fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
     let mut inits = flow.all(|meaning| meaning == Meaning::BarrierInit).peekable();
-    if inits.peek().is_none() || !flow.is_kernel() || declared_alone(flow) {
+    if inits.peek().is_none() || !flow.is_kernel() || flow.threads().count == 1 {
         return;
     }
     let always_run = flow.inevitable_from(0);
     let left_before = flow.before(|at| u8::from(matches!(flow.meanings[at], Some(Meaning::End) | None)));
     for init in inits {
         let block = flow.block_of(init);
-        let unconditional = flow.inst(init).guard.is_none() && always_run.contains(&block);
+        let unconditional = !flow.is_guarded(init) && always_run.contains(&block);
         // A thread may have left before; each thread may have a barrier of its own.
         let known =
             matches!(flow.operand(init, Arg::Bar).map(|b| flow.address(init, b)), Some(Known::Place(_)));
@@ -132,18 +135,6 @@ fn every_thread(flow: &Flow, out: &mut Vec<Diagnostic>) {
 fn launched_alone(program: &Program) -> bool {
     let mut comments = program.module.comments.iter().filter_map(|&place| Comment::at(program, place));
     comments.any(|comment| comment.launches_one_thread())
-}
-
-/// The kernel is declared to run in CTAs of one thread.
-fn declared_alone(flow: &Flow) -> bool {
-    let module = &flow.program.module;
-    flow.program.function(flow.routine).directives.iter().any(|directive| {
-        let limit = matches!(module.name(directive.name.symbol), ".reqntid" | ".maxntid");
-        limit
-            && directive.arguments.iter().all(|argument| {
-                matches!(argument, crate::syntax::ast::DirectiveArgument::Const(c) if c.value.int() == Some(1))
-            })
-    })
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -167,11 +158,17 @@ fn lifetimes(flow: &Flow, out: &mut Vec<Diagnostic>) {
             if meaning != Meaning::BarrierInit && !meaning.uses_barrier() {
                 continue;
             }
-            let Some(place) = flow.barrier(at).filter(|place| !place.remote) else { continue };
+            let Some(place) = flow.barrier(at).filter(|place| !place.remote) else {
+                // It may be any of them.
+                if matches!(meaning, Meaning::BarrierInit | Meaning::BarrierInval) {
+                    lives.clear();
+                }
+                continue;
+            };
             // A guarded init or inval may not have happened, unless this one has the same guard.
             let before = lives.get(&place).copied().filter(|life| {
                 let (Life::Alive(then) | Life::Ended(then)) = *life;
-                flow.inst(then).guard.is_none() || flow.inst(then).guard == flow.inst(at).guard
+                !flow.is_guarded(then) || flow.run_together(then, at)
             });
             out.extend(judge(flow, at, place, meaning, before));
             match meaning {

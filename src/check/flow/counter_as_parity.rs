@@ -11,7 +11,7 @@ pub static RULE: Rule = Rule {
     name: "counter-as-parity",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "a counter that grows used as the phase parity of a wait",
+    summary: "a counter used as the phase parity of a wait",
     page: include_str!("counter-as-parity.md"),
 };
 
@@ -24,11 +24,15 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let name = flow.operand_text(wait, Arg::Parity);
-        let message = format!("`{name}` counts up, but a phase parity is 0 or 1");
+        let (way, does) = match counts_down(flow, count) {
+            true => ("down", "counts down"),
+            false => ("up", "grows"),
+        };
+        let message = format!("`{name}` counts {way}, but a phase parity is 0 or 1");
         out.push(
             Diagnostic::new(&RULE, flow.operand_span(wait, Arg::Parity), message)
                 .label("not a parity from the third round on")
-                .also(flow.opcode_span(count), "grows here")
+                .also(flow.opcode_span(count), format!("{does} here"))
                 .help(format!("use its lowest bit: `and.b32 %parity, {name}, 1;`"))
                 .note("if one barrier serves several stages, the parity is the lowest bit of the round, not of the step"),
         );
@@ -38,9 +42,17 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
 /// A loop of at most two rounds counts 0, 1: parities after all.
 fn stays_below_two(flow: &Flow, register: RegisterId) -> bool {
     flow.all(|meaning| meaning == Meaning::Compare).any(|at| {
-        let bound = flow.number(at, Arg::B).is_some_and(|n| n <= 2);
-        bound && flow.operand(at, Arg::A) == Some(Value::Register(register))
+        let compares = |register_side, bound_side| {
+            flow.operand(at, register_side) == Some(Value::Register(register))
+                && flow.number(at, bound_side).is_some_and(|n| n <= 2)
+        };
+        compares(Arg::A, Arg::B) || compares(Arg::B, Arg::A)
     })
+}
+
+/// Whether the sum adds a constant that is negative, perhaps written without a sign.
+fn counts_down(flow: &Flow, sum: At) -> bool {
+    [Arg::A, Arg::B].iter().any(|&arg| flow.number(sum, arg).is_some_and(|step| (step as i32).is_negative()))
 }
 
 /// The instruction by which `register` grows from its own former value.

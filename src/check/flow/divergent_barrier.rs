@@ -5,8 +5,8 @@ use rustc_hash::FxHashSet;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::Mod;
 use crate::program::flow::{At, BlockId, Flow};
+use crate::program::lanes::Variation;
 use crate::program::meaning::Meaning;
-use crate::program::value::Variation;
 
 /// See the page.
 pub static RULE: Rule = Rule {
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
 
 /// Runs the rule.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    let mut barriers = flow.all(is_meeting).filter(|&at| is_aligned(flow, at)).peekable();
+    let mut barriers = flow.all(Meaning::is_meeting).filter(|&at| is_aligned(flow, at)).peekable();
     if barriers.peek().is_none() {
         return;
     }
@@ -47,29 +47,9 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn is_meeting(meaning: Meaning) -> bool {
-    matches!(
-        meaning,
-        Meaning::CtaBarrier | Meaning::CtaBarrierArrive | Meaning::ClusterArrive | Meaning::ClusterWait
-    )
-}
-
 /// `bar.*` is always aligned; `barrier.*` when it says so.
 fn is_aligned(flow: &Flow, at: At) -> bool {
-    use crate::isa::Form as F;
-    let always = matches!(
-        flow.row(at).map(|row| row.form()),
-        Some(
-            F::BarSync
-                | F::BarCtaSync
-                | F::BarArrive
-                | F::BarCtaArrive
-                | F::BarRedPopc
-                | F::BarRedPred
-                | F::BarCtaRedPopc
-                | F::BarCtaRedPred
-        )
-    );
+    let always = matches!(flow.meanings[at], Some(Meaning::AlignedBarrier | Meaning::AlignedBarrierArrive));
     always || flow.has(at, Mod::Aligned)
 }
 
@@ -88,7 +68,8 @@ fn splitting_branches(flow: &Flow) -> FxHashSet<BlockId> {
         .collect()
 }
 
-/// Lanes that leave the kernel without meeting anybody do not hold up the others.
+/// Lanes that leave the kernel without meeting anybody do not hold up the others; nor do those of
+/// which that is not known.
 fn others_just_end(flow: &Flow, met_later: &[u8], branch: BlockId, towards: BlockId) -> bool {
     let others = flow.blocks[branch].successors.iter().filter(|&&s| s != towards);
     others.copied().all(|successor| {
@@ -98,5 +79,5 @@ fn others_just_end(flow: &Flow, met_later: &[u8], branch: BlockId, towards: Bloc
 }
 
 fn is_met(flow: &Flow, at: At) -> bool {
-    flow.meanings[at].is_none_or(|meaning| is_meeting(meaning) || meaning == Meaning::Call)
+    flow.meanings[at].is_some_and(Meaning::is_meeting)
 }

@@ -42,7 +42,7 @@ fn expected(flows: &[Flow]) -> Option<Expected> {
     let mut expected = Expected::default();
     for flow in flows {
         let raises = flow.meanings.contains(&Some(Meaning::CpAsyncArrive));
-        if raises || flow.has_calls() || flow.meanings.contains(&None) {
+        if raises || flow.may_do_more(|_| true) {
             return None;
         }
         for init in flow.all(|meaning| meaning == Meaning::BarrierInit) {

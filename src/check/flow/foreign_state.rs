@@ -36,7 +36,9 @@ fn constant(flow: &Flow, at: At) -> Diagnostic {
 }
 
 fn of_another_barrier(flow: &Flow, at: At, state: crate::program::RegisterId) -> Option<Diagnostic> {
-    let barrier = flow.barrier(at)?;
+    // An address that mapa made may be that of the own barrier after all.
+    let local = |at| flow.barrier(at).filter(|place| !place.remote);
+    let barrier = local(at)?;
     let definitions = flow.reaching(at, state)?;
     // All writers must be arrives on known other barriers: one doubtful writer excuses the wait.
     let mut other = None;
@@ -45,7 +47,7 @@ fn of_another_barrier(flow: &Flow, at: At, state: crate::program::RegisterId) ->
             flow.meanings[definition.at],
             Some(Meaning::Arrive | Meaning::ArriveExpectTx | Meaning::ArriveNoComplete)
         );
-        let place = flow.barrier(definition.at).filter(|place| arrives && *place != barrier)?;
+        let place = local(definition.at).filter(|place| arrives && *place != barrier)?;
         other = Some((definition.at, place));
     }
     let (arrive, place) = other?;

@@ -40,7 +40,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     for copy in flow.all(is_copy).filter(|&copy| before[copy] == STORE) {
         let mut store = None;
         let _ = flow.backward(copy, |at| {
-            store = store.or(Some(at).filter(|&at| is_store(at)));
+            store = store.or(Some(at).filter(|&at| is_store(at) && !are_apart(flow, at, copy)));
             store.is_none()
         });
         let Some(store) = store else { continue };
@@ -60,6 +60,13 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
                 )),
         );
     }
+}
+
+/// Whether the store writes one variable and the copy reads another.
+fn are_apart(flow: &Flow, store: At, copy: At) -> bool {
+    let variable = |at: At, arg: Arg| flow.address(at, flow.operand(at, arg)?).variable();
+    let written = variable(store, Arg::Addr).or(variable(store, Arg::Dst));
+    matches!((written, variable(copy, Arg::Src)), (Some(written), Some(read)) if written != read)
 }
 
 fn writes_shared(flow: &Flow, at: At) -> bool {

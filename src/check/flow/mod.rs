@@ -6,7 +6,7 @@ use crate::isa::Arg;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::value::Place;
-use crate::program::{Program, Value};
+use crate::program::{Fit, Program, Value};
 use crate::source::Span;
 
 mod barrier_use;
@@ -46,16 +46,22 @@ pub const RULES: &[&Rule] = &[
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     barrier_use::check(program, flows, out);
     excess_arrivals::check(flows, out);
+    let rules: [fn(&Flow, &mut Vec<Diagnostic>); _] = [
+        copy_groups::check,
+        counter_as_parity::check,
+        divergent_barrier::check,
+        foreign_state::check,
+        inverted_wait::check,
+        missing_proxy_fence::check,
+        remote::check,
+        transaction_bytes::check,
+        unpublished_init::check,
+    ];
     for flow in flows {
-        copy_groups::check(flow, out);
-        counter_as_parity::check(flow, out);
-        divergent_barrier::check(flow, out);
-        foreign_state::check(flow, out);
-        inverted_wait::check(flow, out);
-        missing_proxy_fence::check(flow, out);
-        remote::check(flow, out);
-        transaction_bytes::check(flow, out);
-        unpublished_init::check(flow, out);
+        for rule in rules {
+            flow.renew_steps();
+            rule(flow, out);
+        }
     }
 }
 
@@ -103,7 +109,7 @@ impl Flow<'_> {
         let name = self.program.module.name(variable.symbol);
         match place.offset {
             0 => name.to_string(),
-            offset => format!("{name}+{offset}"),
+            offset => format!("{name}{offset:+}"),
         }
     }
 
@@ -112,17 +118,17 @@ impl Flow<'_> {
         self.program.function(self.routine).is_entry
     }
 
-    /// Whether the function calls others or holds instructions that the table does not know.
-    fn has_calls(&self) -> bool {
-        self.meanings.contains(&Some(Meaning::Call))
-    }
-
-    /// The constant value of an operand.
-    fn number(&self, at: At, arg: Arg) -> Option<i64> {
-        match self.known(at, self.operand(at, arg)?) {
-            crate::program::value::Known::Number(n) => Some(n),
-            _ => None,
-        }
+    /// Whether the function calls others, holds instructions that the table does not know, or such
+    /// that would be `wanted` if their operands were right: what it does is then not known.
+    fn may_do_more(&self, wanted: impl Fn(Meaning) -> bool) -> bool {
+        self.routine.instructions.iter().enumerate().any(|(at, inst)| match (self.meanings[at], inst.fit) {
+            (Some(meaning), _) => meaning == Meaning::Call,
+            (None, Fit::Operand(row, _)) => {
+                let candidate = self.program.candidate(self.routine, inst, row);
+                candidate.is_none_or(|row| wanted(Meaning::of(row.form())))
+            }
+            (None, _) => true,
+        })
     }
 
     /// The predicate that an instruction writes first.

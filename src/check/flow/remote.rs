@@ -7,7 +7,7 @@ use crate::isa::{Arg, Mod};
 use crate::program::Value;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
-use crate::program::value::Known;
+use crate::program::value::{Known, Place};
 
 /// See the page.
 pub static REMOTE_AS_LOCAL: Rule = Rule {
@@ -57,8 +57,8 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
 fn is_remote(flow: &Flow, at: At, value: Value) -> bool {
     match flow.address(at, value) {
         Known::Remote => true,
-        Known::Place(place) => place.remote,
-        _ => false,
+        Known::Place(Place { remote, .. }) | Known::Within { remote, .. } => remote,
+        Known::No | Known::Number(_) => false,
     }
 }
 
@@ -118,7 +118,13 @@ fn published(flow: &Flow, arrive: At) -> Option<At> {
             store.get_or_insert(at);
             false
         }
-        Some(Meaning::WaitParity | Meaning::WaitState | Meaning::CtaBarrier | Meaning::ClusterWait)
+        Some(
+            Meaning::WaitParity
+            | Meaning::WaitState
+            | Meaning::CtaBarrier
+            | Meaning::AlignedBarrier
+            | Meaning::ClusterWait,
+        )
         | None => false,
         _ => store.is_none(),
     });

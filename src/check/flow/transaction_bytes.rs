@@ -1,10 +1,11 @@
 //! Bytes that are expected, against bytes that are copied, where both are constant.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Flow;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::{Arg, Form, Mod};
+use crate::program::VariableId;
 use crate::program::flow::At;
 use crate::program::meaning::Meaning;
 use crate::program::value::Place;
@@ -25,16 +26,23 @@ struct Traffic {
     signals: Vec<At>,
 }
 
-/// Runs the rule: for a barrier with one expect_tx and copies of constant sizes, all in one block.
+/// Runs the rule: for a barrier with one expect_tx and copies of constant sizes, all in one block. In a
+/// device function the caller may do the rest; only kernels are judged.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     let mut traffic: FxHashMap<Place, Traffic> = FxHashMap::default();
+    let mut unclear: FxHashSet<VariableId> = FxHashSet::default();
     let expects = |m| matches!(m, Meaning::ExpectTx | Meaning::ArriveExpectTx);
-    if flow.all(expects).next().is_none() || flow.has_calls() {
+    let concerned = |m| expects(m) || may_signal(m);
+    if !flow.is_kernel() || flow.all(expects).next().is_none() || flow.may_do_more(concerned) {
         return;
     }
-    for at in flow.all(|m| expects(m) || may_signal(m)) {
+    for at in flow.all(concerned) {
         let expecting = flow.meanings[at].is_some_and(expects);
         match flow.barrier(at) {
+            // Perhaps the own barrier after all.
+            Some(place) if place.remote => {
+                unclear.insert(place.variable);
+            }
             Some(place) if expecting => traffic.entry(place).or_default().expects.push(at),
             Some(place) => traffic.entry(place).or_default().signals.push(at),
             // It may be any barrier: all sums are uncertain.
@@ -44,7 +52,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     }
     let mut found: Vec<Diagnostic> = traffic
         .iter()
-        .filter(|(place, _)| !place.remote)
+        .filter(|(place, _)| !unclear.contains(&place.variable))
         .filter_map(|(place, traffic)| match traffic.expects.as_slice() {
             [expect] => compare(flow, *expect, *place, &traffic.signals),
             _ => None,
@@ -60,15 +68,13 @@ fn may_signal(meaning: Meaning) -> bool {
 
 fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Diagnostic> {
     let expected = flow.number(expect, Arg::TxCount)?;
-    let guard = flow.inst(expect).guard;
-    let mut copied = 0;
+    let mut copied: i64 = 0;
     for &at in signals {
-        let same_path = flow.block_of(at) == flow.block_of(expect) && flow.inst(at).guard == guard;
         let plain = flow.row(at)?.form() == Form::CpAsyncBulkGlobalToShared && !is_multicast(flow, at);
-        if !same_path || !plain {
+        if !flow.run_together(at, expect) || !plain {
             return None;
         }
-        copied += flow.number(at, Arg::Size)?;
+        copied = copied.checked_add(flow.number(at, Arg::Size)?)?;
     }
     // No copy here: another function or CTA brings the bytes.
     let first = *signals.first()?;
