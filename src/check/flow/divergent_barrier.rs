@@ -7,6 +7,7 @@ use crate::isa::Mod;
 use crate::program::flow::{At, BlockId, Flow};
 use crate::program::lanes::Variation;
 use crate::program::meaning::Meaning;
+use crate::source::Span;
 
 /// See the page.
 pub static RULE: Rule = Rule {
@@ -19,32 +20,44 @@ pub static RULE: Rule = Rule {
 
 /// Runs the rule.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
-    let mut barriers = flow.all(Meaning::is_meeting).filter(|&at| is_aligned(flow, at)).peekable();
-    if barriers.peek().is_none() {
+    let barriers: Vec<At> = flow.all(Meaning::is_meeting).filter(|&at| is_aligned(flow, at)).collect();
+    if barriers.is_empty() {
         return;
     }
     let splits = splitting_branches(flow);
-    if splits.is_empty() {
+    if splits.is_empty() && barriers.iter().all(|&at| flow.inst(at).guard.is_none()) {
         return;
     }
     let met_later = flow.after(|at| u8::from(is_met(flow, at)));
     for barrier in barriers {
+        if varying_guard(flow, barrier) && met_later[barrier] != 0 {
+            let guard = flow.program.syntax(flow.routine, flow.inst(barrier)).guard.map(|guard| guard.span);
+            let (span, label) =
+                (guard.unwrap_or(flow.opcode_span(barrier)), "differs between the lanes of a warp");
+            out.push(report(flow, barrier, span, label));
+            continue;
+        }
         let block = flow.block_of(barrier);
         let split = flow.controlling(block, |branch| splits.contains(&branch));
         let Some((branch, towards)) = split else { continue };
-        if others_just_end(flow, &met_later, branch, towards) {
-            continue;
+        if !others_just_end(flow, &met_later, branch, towards) {
+            let branch = flow.opcode_span(flow.blocks[branch].end - 1);
+            out.push(report(flow, barrier, branch, "the lanes of a warp part here"));
         }
-        let branch = flow.blocks[branch].end - 1;
-        let spelled = flow.spelled(barrier);
-        let message = format!("`{spelled}` is aligned, but only some lanes of a warp come here");
-        out.push(
-            Diagnostic::new(&RULE, flow.opcode_span(barrier), message)
-                .label("all lanes of the warp must execute this together")
-                .also(flow.opcode_span(branch), "the lanes of a warp part here")
-                .help("move it out of the branch, or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`"),
-        );
     }
+}
+
+fn report(flow: &Flow, barrier: At, cause: Span, why: &str) -> Diagnostic {
+    let message = format!("`{}` is aligned, but only some lanes of a warp come here", flow.spelled(barrier));
+    Diagnostic::new(&RULE, flow.opcode_span(barrier), message)
+        .label("all lanes of the warp must execute this together")
+        .also(cause, why)
+        .help("take away the guard or branch, or let whole warps take it (decide by `%tid.x` divided by 32), or use `barrier` without `.aligned`")
+}
+
+/// Whether the guard surely differs within a warp.
+fn varying_guard(flow: &Flow, at: At) -> bool {
+    flow.inst(at).guard.is_some_and(|(p, _)| flow.variation(at, p) == Variation::Varies)
 }
 
 /// `bar.*` is always aligned; `barrier.*` when it says so.
@@ -60,10 +73,7 @@ fn splitting_branches(flow: &Flow) -> FxHashSet<BlockId> {
         .iter()
         .enumerate()
         .filter(ends)
-        .filter(|(_, block)| {
-            let at = block.end - 1;
-            flow.inst(at).guard.is_some_and(|(p, _)| flow.variation(at, p) == Variation::Varies)
-        })
+        .filter(|(_, block)| varying_guard(flow, block.end - 1))
         .map(|(id, _)| id)
         .collect()
 }

@@ -1,4 +1,5 @@
-//! Bytes that are expected, against bytes that are copied, where both are constant.
+//! Bytes that are expected, against bytes that are copied, where both are constant; and copies whose
+//! bytes nothing expects.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -15,7 +16,7 @@ pub static RULE: Rule = Rule {
     name: "transaction-bytes",
     severity: Severity::Warning,
     ptxas: Ptxas::Accepts,
-    summary: "an expect_tx of other bytes than the copies on the same barrier bring",
+    summary: "an expect_tx of other bytes than the copies on the same barrier bring, or none",
     page: include_str!("transaction-bytes.md"),
 };
 
@@ -26,14 +27,14 @@ struct Traffic {
     signals: Vec<At>,
 }
 
-/// Runs the rule: for a barrier with one expect_tx and copies of constant sizes, all in one block. In a
-/// device function the caller may do the rest; only kernels are judged.
+/// Runs the rule: for a barrier with one expect_tx and copies of constant sizes, all run together, or
+/// with copies and no expect_tx at all. In a device function the caller may do the rest; only kernels are judged.
 pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     let mut traffic: FxHashMap<Place, Traffic> = FxHashMap::default();
     let mut unclear: FxHashSet<VariableId> = FxHashSet::default();
     let expects = |m| matches!(m, Meaning::ExpectTx | Meaning::ArriveExpectTx);
     let concerned = |m| expects(m) || may_signal(m);
-    if !flow.is_kernel() || flow.all(expects).next().is_none() || flow.may_do_more(concerned) {
+    if !flow.is_kernel() || flow.all(concerned).next().is_none() || flow.may_do_more(concerned) {
         return;
     }
     for at in flow.all(concerned) {
@@ -55,6 +56,7 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
         .filter(|(place, _)| !unclear.contains(&place.variable))
         .filter_map(|(place, traffic)| match traffic.expects.as_slice() {
             [expect] => compare(flow, *expect, *place, &traffic.signals),
+            [] => unexpected(flow, *place, &traffic.signals),
             _ => None,
         })
         .collect();
@@ -97,6 +99,22 @@ fn compare(flow: &Flow, expect: At, barrier: Place, signals: &[At]) -> Option<Di
                 false => "the phase never completes, or completes before all bytes are there: the count does not end at 0",
             })
             .help(format!("expect {copied} bytes, or mend the sizes of the copies")),
+    )
+}
+
+/// Copies on a barrier that nothing in the kernel tells to expect any bytes.
+fn unexpected(flow: &Flow, barrier: Place, signals: &[At]) -> Option<Diagnostic> {
+    let copy = *signals.iter().find(|&&at| flow.meanings[at] == Some(Meaning::BulkLoad))?;
+    let name = flow.place_name(barrier);
+    let message = format!("nothing tells `{name}` to expect the bytes that this copy brings");
+    Some(
+        Diagnostic::new(&RULE, flow.operand_span(copy, Arg::Bar), message)
+            .label("this kernel has no expect_tx for it")
+            .note("a phase completes when all arrivals are there and as many bytes came as were expected")
+            .help(format!(
+                "let one thread execute `{}` on `{name}` with the bytes of all copies of a phase",
+                Form::MbarrierArriveExpectTx.spelling()
+            )),
     )
 }
 
