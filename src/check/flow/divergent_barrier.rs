@@ -1,6 +1,8 @@
 //! Aligned barriers that only some lanes of a warp reach.
 
-use rustc_hash::FxHashSet;
+use std::cell::{OnceCell, RefCell};
+
+use rustc_hash::FxHashMap;
 
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::Mod;
@@ -24,13 +26,15 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
     if barriers.is_empty() {
         return;
     }
-    let splits = splitting_branches(flow);
-    if splits.is_empty() && barriers.iter().all(|&at| flow.inst(at).guard.is_none()) {
-        return;
-    }
-    let met_later = flow.after(|at| u8::from(is_met(flow, at)));
+    let known: RefCell<FxHashMap<BlockId, bool>> = RefCell::default();
+    let splits = |branch: BlockId| {
+        let find = || varying_guard(flow, flow.blocks[branch].end - 1);
+        *known.borrow_mut().entry(branch).or_insert_with(find)
+    };
+    let met_later: OnceCell<Vec<u8>> = OnceCell::new();
+    let met_later = || met_later.get_or_init(|| flow.after(|at| u8::from(is_met(flow, at))));
     for barrier in barriers {
-        if varying_guard(flow, barrier) && met_later[barrier] != 0 {
+        if varying_guard(flow, barrier) && met_later()[barrier] != 0 {
             let guard = flow.program.syntax(flow.routine, flow.inst(barrier)).guard.map(|guard| guard.span);
             let (span, label) =
                 (guard.unwrap_or(flow.opcode_span(barrier)), "differs between the lanes of a warp");
@@ -38,9 +42,9 @@ pub fn check(flow: &Flow, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let block = flow.block_of(barrier);
-        let split = flow.controlling(block, |branch| splits.contains(&branch));
+        let split = flow.controlling(block, splits);
         let Some((branch, towards)) = split else { continue };
-        if !others_just_end(flow, &met_later, branch, towards) {
+        if !others_just_end(flow, met_later(), branch, towards) {
             let branch = flow.opcode_span(flow.blocks[branch].end - 1);
             out.push(report(flow, barrier, branch, "the lanes of a warp part here"));
         }
@@ -64,18 +68,6 @@ fn varying_guard(flow: &Flow, at: At) -> bool {
 fn is_aligned(flow: &Flow, at: At) -> bool {
     let always = matches!(flow.meanings[at], Some(Meaning::AlignedBarrier | Meaning::AlignedBarrierArrive));
     always || flow.has(at, Mod::Aligned)
-}
-
-/// Blocks that end in a branch whose predicate surely differs within a warp.
-fn splitting_branches(flow: &Flow) -> FxHashSet<BlockId> {
-    let ends = |block: &(BlockId, &crate::program::flow::Block)| block.1.successors.len() > 1;
-    flow.blocks
-        .iter()
-        .enumerate()
-        .filter(ends)
-        .filter(|(_, block)| varying_guard(flow, block.end - 1))
-        .map(|(id, _)| id)
-        .collect()
 }
 
 /// Lanes that leave the kernel without meeting anybody do not hold up the others; nor do those of
