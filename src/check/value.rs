@@ -43,7 +43,7 @@ static TRUNCATED_CONSTANT: Rule = Rule {
 
 /// Runs the rules. Registers are followed in the functions that have a flow.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
-    let interesting: Vec<bool> = program.opcodes.iter().map(takes_constants).collect();
+    let ranges: Vec<bool> = program.opcodes.iter().map(has_ranges).collect();
     let mut flows = flows.iter().peekable();
     for routine in &program.routines {
         // Both lists are in the order of the file.
@@ -52,41 +52,42 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else {
                 continue;
             };
-            let opcode = program.syntax(routine, inst).opcode.0 as usize;
-            if !interesting[opcode] {
-                continue;
-            }
-            let flow = flow.filter(|flow| flow.meanings[at].is_some_and(Meaning::is_asynchronous));
-            if flow.is_none() && !has_constants(routine, inst) {
-                continue;
-            }
-            if let Some(found) = program.candidate(routine, inst, row) {
+            let has_ranges = ranges[program.syntax(routine, inst).opcode.0 as usize];
+            let asynchronous = |flow: &&Flow| flow.meanings[at].is_some_and(Meaning::is_asynchronous);
+            let flow = flow.filter(|flow| has_ranges && asynchronous(flow));
+            let constants = |value: &Value| matters(routine, *value, has_ranges);
+            if (flow.is_some() || routine.operands(inst).iter().any(constants))
+                && let Some(found) = program.candidate(routine, inst, row)
+            {
                 Site { program, routine, inst, found, flow, at }.check(out);
             }
         }
     }
 }
 
-fn takes_constants(opcode: &isa::Opcode) -> bool {
+fn has_ranges(opcode: &isa::Opcode) -> bool {
+    fn is_limited(operand: &Operand) -> bool {
+        let parts: &[Operand] = match &operand.shape {
+            Shape::Compound(_, parts) => parts,
+            _ => &[],
+        };
+        operand.range.is_some() || operand.should.is_some() || parts.iter().any(is_limited)
+    }
     let isa::Opcode::Known { rows, .. } = opcode else {
         return false;
     };
-    rows.iter().any(|row| {
-        row.row
-            .operands
-            .iter()
-            .any(|operand| matches!(operand.shape, Shape::Value(_) | Shape::Vector(..) | Shape::Compound(..)))
-    })
+    rows.iter().any(|row| row.row.operands.iter().any(is_limited))
 }
 
-fn has_constants(routine: &Routine, inst: &Inst) -> bool {
-    routine.operands(inst).iter().any(|value| match value {
-        Value::Const(_) => true,
+/// Whether `value` is or holds a constant that may be outside of something: small ones fit every type.
+fn matters(routine: &Routine, value: Value, has_ranges: bool) -> bool {
+    match value {
+        Value::Const(value) => value.int().is_some_and(|n| has_ranges || !(0..128).contains(&n)),
         Value::Vector(..) | Value::Compound(..) => {
-            routine.parts(*value).iter().any(|v| matches!(v, Value::Const(_) | Value::Vector(..)))
+            routine.parts(value).iter().any(|part| matters(routine, *part, has_ranges))
         }
         _ => false,
-    })
+    }
 }
 
 struct Site<'a> {
