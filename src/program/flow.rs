@@ -43,7 +43,7 @@ pub struct Flow<'a> {
     /// The blocks in order; empty for a function without instructions.
     pub blocks: Vec<Block>,
     block_of: Vec<u32>,
-    definitions: OnceCell<FxHashMap<RegisterId, Vec<Definition>>>,
+    definitions: OnceCell<Vec<SmallVec<[Definition; 1]>>>,
     pub(super) memo: RefCell<FxHashMap<(At, RegisterId), super::value::Known>>,
     post_dominators: OnceCell<Vec<BlockId>>,
     controls: OnceCell<Vec<Controls>>,
@@ -140,13 +140,13 @@ impl<'a> Flow<'a> {
     }
 
     fn is_written_between(&self, register: RegisterId, first: At, second: At) -> bool {
-        let all = self.definitions().get(&register);
-        all.into_iter().flatten().any(|definition| (first..second).contains(&definition.at))
+        let all = &self.definitions()[register.0 as usize];
+        all.iter().any(|definition| (first..second).contains(&definition.at))
     }
 
     /// Whether no instruction writes the register: it is a parameter, or never has a value.
     pub(super) fn is_never_written(&self, register: RegisterId) -> bool {
-        !self.definitions().contains_key(&register)
+        self.definitions()[register.0 as usize].is_empty()
     }
 
     /// The block of an instruction.
@@ -258,7 +258,10 @@ impl<'a> Flow<'a> {
     /// The instructions that may have written `register` last before `at`; `None` when it may not
     /// have been written at all.
     pub fn reaching(&self, at: At, register: RegisterId) -> Option<SmallVec<[Definition; 2]>> {
-        let all = self.definitions().get(&register)?;
+        let all = &self.definitions()[register.0 as usize];
+        if all.is_empty() {
+            return None;
+        }
         // Most registers are written once.
         if let [only] = all.as_slice() {
             return (!only.partial || only.at < at).then(|| SmallVec::from_slice(all));
@@ -305,12 +308,12 @@ impl<'a> Flow<'a> {
         (!undefined && !found.is_empty()).then_some(found)
     }
 
-    fn definitions(&self) -> &FxHashMap<RegisterId, Vec<Definition>> {
+    fn definitions(&self) -> &[SmallVec<[Definition; 1]>] {
         self.definitions.get_or_init(|| {
-            let mut all: FxHashMap<RegisterId, Vec<Definition>> = FxHashMap::default();
+            let mut all = vec![SmallVec::new(); self.routine.registers.len()];
             for at in 0..self.routine.instructions.len() {
                 self.written(at, &mut |register, partial| {
-                    all.entry(register).or_default().push(Definition { at, partial });
+                    all[register.0 as usize].push(Definition { at, partial });
                 });
             }
             all
