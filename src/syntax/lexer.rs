@@ -125,16 +125,22 @@ impl Lexer<'_> {
         self.push(Kind::Eof, self.bytes.len(), self.bytes.len());
     }
 
-    /// Adds a token. Where the room ends, the text so far says how many will follow: to double the room
-    /// would waste memory in a large file.
+    #[inline]
     fn add(&mut self, token: Token) {
-        let tokens = &mut self.out.tokens;
-        if tokens.len() == tokens.capacity() {
-            let rest = self.bytes.len().saturating_sub(self.at) as u64;
-            let expected = (tokens.len() as u64 * rest / self.at.max(1) as u64) as usize;
-            tokens.reserve_exact((expected + expected / 16).max(tokens.len() / 8) + 64);
+        if self.out.tokens.len() == self.out.tokens.capacity() {
+            self.make_room();
         }
-        tokens.push(token);
+        self.out.tokens.push(token);
+    }
+
+    /// Makes room for as many tokens as the text so far says will follow: to double the room would waste
+    /// memory in a large file.
+    #[cold]
+    fn make_room(&mut self) {
+        let tokens = &mut self.out.tokens;
+        let rest = self.bytes.len().saturating_sub(self.at) as u64;
+        let expected = (tokens.len() as u64 * rest / self.at.max(1) as u64) as usize;
+        tokens.reserve_exact((expected + expected / 16).max(tokens.len() / 8) + 64);
     }
 
     fn peek(&self, ahead: usize) -> u8 {
