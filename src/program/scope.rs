@@ -70,6 +70,14 @@ struct Cached {
     made: Option<Binding>,
 }
 
+#[derive(Clone, Copy, Default)]
+enum Split {
+    #[default]
+    Unknown,
+    None,
+    At(Symbol, u32),
+}
+
 enum Undo {
     Name(Symbol, Option<Entry>),
     Group(Symbol, Option<u32>),
@@ -85,6 +93,8 @@ pub struct Scopes<'a> {
     bases: Vec<Option<u32>>,
     made: FxHashMap<Member, Binding>,
     cached: Vec<Cached>,
+    /// Each name split behind its shortest prefix that is a name; whatever is declared, it stays so.
+    splits: Vec<Split>,
     /// Another number whenever the groups in force change.
     epoch: u32,
     serial: u32,
@@ -99,6 +109,7 @@ impl<'a> Scopes<'a> {
             table: vec![None; symbols],
             bases: vec![None; symbols],
             cached: vec![Cached::default(); symbols],
+            splits: vec![Split::default(); symbols],
             epoch: 1,
             ..Scopes::default()
         }
@@ -184,7 +195,7 @@ impl<'a> Scopes<'a> {
     }
 
     /// The group that `symbol` would be a member of if the group were larger.
-    pub fn too_small(&self, names: &Names, symbol: Symbol) -> Option<&Group<'a>> {
+    pub fn too_small(&mut self, names: &Names, symbol: Symbol) -> Option<&Group<'a>> {
         let (group, _) = self.group_of(names, symbol)?;
         Some(&self.groups[group as usize])
     }
@@ -201,7 +212,7 @@ impl<'a> Scopes<'a> {
         member
     }
 
-    fn search_member(&self, names: &Names, symbol: Symbol) -> Option<Member> {
+    fn search_member(&mut self, names: &Names, symbol: Symbol) -> Option<Member> {
         let (mut group, number) = self.group_of(names, symbol)?;
         // An inner group that ends too early leaves the rest to an outer one.
         while number >= self.groups[group as usize].count {
@@ -211,19 +222,28 @@ impl<'a> Scopes<'a> {
     }
 
     /// The group with the shortest base name that fits, however many members it has, and the number.
-    fn group_of(&self, names: &Names, symbol: Symbol) -> Option<(u32, u32)> {
-        let text = names.text(symbol);
-        let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
-        // `r1<4>` makes r10 … r13: the digits may belong to the base as well.
-        for split in base.len()..text.len() {
-            let number = &text[split..];
-            if (number.len() == 1 || !number.starts_with('0'))
-                && let Some(base) = names.get(&text[..split])
-                && let Some(group) = self.bases[base.index()]
-            {
-                return number.parse().ok().map(|number| (group, number));
-            }
+    fn group_of(&mut self, names: &Names, symbol: Symbol) -> Option<(u32, u32)> {
+        if let Split::Unknown = self.splits[symbol.index()] {
+            let first = splits(names, symbol).next();
+            self.splits[symbol.index()] = first.map_or(Split::None, |(base, number)| Split::At(base, number));
         }
-        None
+        let Split::At(base, number) = self.splits[symbol.index()] else { return None };
+        if let Some(group) = self.bases[base.index()] {
+            return Some((group, number));
+        }
+        splits(names, symbol).find_map(|(base, number)| Some((self.bases[base.index()]?, number)))
     }
+}
+
+/// The ways to split a name into another one and a number, from the shortest: `r1<4>` makes r10 … r13,
+/// so that the digits may belong to the base as well.
+fn splits(names: &Names, symbol: Symbol) -> impl Iterator<Item = (Symbol, u32)> {
+    let text = names.text(symbol);
+    let base = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    (base.len()..text.len()).filter_map(move |split| {
+        let number = &text[split..];
+        let is_number = number.len() == 1 || !number.starts_with('0');
+        let base = names.get(&text[..split]).filter(|_| is_number)?;
+        Some((base, number.parse().ok()?))
+    })
 }
