@@ -68,7 +68,7 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
         at: 0,
         names: lexed.names,
         opcodes: Names::default(),
-        operands: Vec::with_capacity(lexed.tokens.len() / 5),
+        operands: Vec::with_capacity(lexed.tokens.len() / 3),
         labels: OnceCell::new(),
     };
     let items = parser.module();
