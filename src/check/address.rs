@@ -1,6 +1,6 @@
 //! Addresses that are known: aligned as the instruction needs it, and inside their variable.
 
-use super::text;
+use super::{text, with_flows};
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{resolve_extent, resolve_space, resolve_type};
 use crate::isa::table::{AddressSpec, Arg, Operand, Shape, SpaceSpec};
@@ -50,10 +50,7 @@ static WRONG_SPACE: Rule = Rule {
 /// Runs the rules. Addresses in registers are followed in the functions that have a flow.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     let interesting: Vec<bool> = program.opcodes.iter().map(has_demands).collect();
-    let mut flows = flows.iter().peekable();
-    for routine in &program.routines {
-        // Both lists are in the order of the file.
-        let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+    for (routine, flow) in with_flows(program, flows) {
         flow.into_iter().for_each(|flow| flow.renew_steps());
         for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::isa::Opcode;
 use crate::isa::target::Toolkit;
+use crate::program::flow::Flow;
 use crate::program::{Fit, Inst, Options, Program, Routine};
 use crate::source::SourceFile;
 use crate::syntax::{self, ast::OpcodeId};
@@ -71,6 +72,18 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     value::check(program, &flows, out);
     address::check(program, &flows, out);
     flow::check(program, &flows, out);
+}
+
+/// The functions, each with its flow if it has one: both lists are in the order of the file.
+fn with_flows<'a>(
+    program: &'a Program,
+    flows: &'a [Flow<'a>],
+) -> impl Iterator<Item = (&'a Routine, Option<&'a Flow<'a>>)> {
+    let mut flows = flows.iter().peekable();
+    program
+        .routines
+        .iter()
+        .map(move |routine| (routine, flows.next_if(|flow| std::ptr::eq(flow.routine, routine))))
 }
 
 /// Every rule of the program, sorted by name.

@@ -1,7 +1,7 @@
 //! Constants: inside the range that the assembler checks, inside the one that the manual promises
 //! anything for, and within the width of their operand.
 
-use super::text;
+use super::{text, with_flows};
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::resolve_type;
 use crate::isa::table::{Arg, Operand, Shape, ValueRange};
@@ -44,10 +44,7 @@ static TRUNCATED_CONSTANT: Rule = Rule {
 /// Runs the rules. Registers are followed in the functions that have a flow.
 pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     let ranges: Vec<bool> = program.opcodes.iter().map(has_ranges).collect();
-    let mut flows = flows.iter().peekable();
-    for routine in &program.routines {
-        // Both lists are in the order of the file.
-        let flow = flows.next_if(|flow| std::ptr::eq(flow.routine, routine));
+    for (routine, flow) in with_flows(program, flows) {
         for (at, inst) in routine.instructions.iter().enumerate() {
             let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else {
                 continue;
