@@ -20,6 +20,27 @@ enum First {
     Name,
 }
 
+/// Whether the directive stands between a function's header and its `{`.
+pub(super) fn belongs_to_header(word: &str) -> bool {
+    matches!(
+        word,
+        ".maxnreg"
+            | ".maxntid"
+            | ".reqntid"
+            | ".minnctapersm"
+            | ".maxnctapersm"
+            | ".noreturn"
+            | ".reqnctapercluster"
+            | ".explicitcluster"
+            | ".maxclusterrank"
+            | ".blocksareclusters"
+            | ".minperctamemory"
+            | ".abi_preserve"
+            | ".abi_preserve_control"
+            | ".language"
+    )
+}
+
 /// What `word` begins with, and how many arguments it needs at least.
 fn shape(word: &str) -> (First, usize) {
     match word {

@@ -454,20 +454,9 @@ fn misplaced(input: Tokens<'_>) -> Diagnostic {
         Diagnostic::new(&SYNTAX_ERROR, input.peek().span(), format!("`{text}` cannot stand at module level"));
     match text {
         ".loc" | ".loc_intermediate" => report.help("write it inside a function's body"),
-        ".maxnreg"
-        | ".maxntid"
-        | ".reqntid"
-        | ".minnctapersm"
-        | ".maxnctapersm"
-        | ".noreturn"
-        | ".reqnctapercluster"
-        | ".explicitcluster"
-        | ".maxclusterrank"
-        | ".blocksareclusters"
-        | ".minperctamemory"
-        | ".abi_preserve"
-        | ".abi_preserve_control"
-        | ".language" => report.help("write it between a function's header and its `{`"),
+        _ if directive::belongs_to_header(text) => {
+            report.help("write it between a function's header and its `{`")
+        }
         _ => report.label("expected a directive, a declaration or a function"),
     }
 }

@@ -494,24 +494,7 @@ fn remainder(name: &str) -> bool {
 fn unknown_directive(input: Tokens<'_>) -> Diagnostic {
     let text = input.text();
     let span = input.peek().span();
-    let belongs_to_header = matches!(
-        text,
-        ".maxnreg"
-            | ".maxntid"
-            | ".reqntid"
-            | ".minnctapersm"
-            | ".maxnctapersm"
-            | ".noreturn"
-            | ".reqnctapercluster"
-            | ".explicitcluster"
-            | ".maxclusterrank"
-            | ".blocksareclusters"
-            | ".minperctamemory"
-            | ".abi_preserve"
-            | ".abi_preserve_control"
-            | ".language"
-    );
-    if belongs_to_header {
+    if directive::belongs_to_header(text) {
         return Diagnostic::new(&SYNTAX_ERROR, span, format!("`{text}` cannot stand in a body"))
             .help("write it between the function's header and its `{`");
     }
