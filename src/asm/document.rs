@@ -4,13 +4,13 @@
 use serde::Serialize;
 
 use super::barrier::{self, Place};
-use super::layout::{self, Region};
 use super::operand::{self, Operand};
 use super::spell;
 use crate::isa::describe;
 use crate::isa::opcode::Opcode;
 use crate::isa::{Needs, RowMatch, Version};
 use crate::needs;
+use crate::program::layout::{self, Region};
 use crate::program::{Fit, Inst, Program, Routine, Variable};
 use crate::syntax::ast::Item;
 

@@ -8,7 +8,6 @@
 pub mod barrier;
 mod directive;
 pub mod document;
-pub mod layout;
 pub mod listing;
 pub mod operand;
 pub mod reference;

@@ -353,10 +353,34 @@ impl<'a> Flow<'a> {
         }
     }
 
+    /// The registers that an instruction reads, its guard's first.
+    pub fn read(&self, at: At, emit: &mut dyn FnMut(RegisterId)) {
+        let inst = self.inst(at);
+        inst.guard.iter().for_each(|(register, _)| emit(*register));
+        let Some(row) = self.row(at) else { return };
+        for (spec, value) in row.row.operands.iter().zip(self.routine.operands(inst)) {
+            Flow::address_register(*value).iter().for_each(|register| emit(*register));
+            match (&spec.shape, value) {
+                (Shape::Compound(..), Value::Compound(..)) => {
+                    self.routine.parts(*value).iter().for_each(|part| self.registers(*part, emit));
+                }
+                (Shape::Pair(a, b, _), Value::Pair(_)) => {
+                    for (spec, value) in [a, b].into_iter().zip(self.routine.parts(*value)) {
+                        if spec.access != Access::Write {
+                            self.registers(*value, emit);
+                        }
+                    }
+                }
+                _ if spec.access != Access::Write => self.registers(*value, emit),
+                _ => {}
+            }
+        }
+    }
+
     /// The registers in an operand (of an address: none, it is only read).
     fn registers(&self, value: Value, emit: &mut dyn FnMut(RegisterId)) {
         match value {
-            Value::Register(id) | Value::Component(id, _) => emit(id),
+            Value::Register(id) | Value::Component(id, _) | Value::Not(id) | Value::Negated(id) => emit(id),
             Value::Vector(..) | Value::Pair(_) | Value::Group(..) => {
                 for part in self.routine.parts(value) {
                     self.registers(*part, emit);
@@ -370,6 +394,15 @@ impl<'a> Flow<'a> {
     /// blocks stands for the end.
     fn post_dominators(&self) -> &[BlockId] {
         self.post_dominators.get_or_init(|| post_dominators(&self.blocks))
+    }
+
+    /// The first instruction that every path from behind the branch `at` to the end passes; none when there is
+    /// only the end.
+    pub fn join(&self, at: At) -> Option<At> {
+        let block = self.block_of(at);
+        let next = self.post_dominators().get(block).copied()?;
+        // A block that never ends is its own successor in the tree.
+        (next != block).then(|| self.blocks.get(next).map(|block| block.start)).flatten()
     }
 
     /// The blocks that every path from `from` to the end of the function passes, itself included; but

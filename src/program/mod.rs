@@ -1,10 +1,12 @@
 //! A module with its names resolved, its operands typed and its instructions matched against the
 //! table. This layer holds facts and problems, no prose: [`crate::check`] explains them.
 
+pub mod comment;
 pub mod flow;
 pub mod header;
 mod label;
 pub mod lanes;
+pub mod layout;
 pub mod meaning;
 mod resolve;
 mod scope;

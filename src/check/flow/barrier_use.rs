@@ -2,9 +2,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::check::comment::Comment;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::{Arg, Form};
+use crate::program::comment::Comment;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::value::{Known, Place};

@@ -7,15 +7,15 @@
 
 use rustc_hash::FxHashSet;
 
+use super::{Base, Program, Routine, Value, Variable, VariableId};
 use crate::isa::TargetId;
-use crate::program::{Base, Program, Routine, Value, VariableId};
 use crate::types::Space;
 
 /// The first byte of shared memory that a kernel can use, from sm_90 on.
 const SHARED_START: u64 = 0x400;
 
 /// A region of memory.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Region {
     /// The address of its first byte.
     pub start: u64,
@@ -28,7 +28,7 @@ pub struct Region {
 }
 
 /// A variable's place.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     /// Which.
     pub variable: VariableId,
@@ -79,7 +79,7 @@ fn region(program: &Program, variables: Vec<VariableId>, start: u64) -> Region {
     region
 }
 
-fn variable(program: &Program, id: VariableId) -> &crate::program::Variable {
+fn variable(program: &Program, id: VariableId) -> &Variable {
     &program.variables[id.0 as usize]
 }
 
@@ -103,7 +103,7 @@ fn variables(program: &Program, routine: &Routine, space: Space) -> Vec<Variable
             }
         }
     }
-    let wanted = |(index, variable): (usize, &crate::program::Variable)| {
+    let wanted = |(index, variable): (usize, &Variable)| {
         let mine = match variable.function {
             Some(item) => item == routine.item || (seen.contains(&item) && space == Space::Shared),
             None => used[index],
