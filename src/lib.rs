@@ -1,12 +1,13 @@
-//! `mbar`: a static checker and assembler for the asynchronous-barrier subset of NVIDIA PTX
+//! `mbar`: a checker, assembler and executor for the asynchronous-barrier subset of NVIDIA PTX
 //! (mbarrier, cp.async, bulk and tensor copies, and the fences, barriers and cluster instructions
 //! that synchronise them).
 //!
-//! Data flows one way, and each module knows only those above it:
+//! Data flows one way, and each module knows only those before it:
 //!
 //! ```text
-//! bytes ─ source ─ syntax ─┐
-//! grammar/*.isa ─ isa ─────┴─ program ─ check ─ report ─ cli
+//! bytes ─ source ─ syntax ─┐           ┌─ check ────────────┐
+//! grammar/*.isa ─ isa ─────┴─ program ─┼─ asm ──────────────┼─ report ─ cli
+//!                                      └─ launch ─ machine ─┘
 //! ```
 
 #![warn(missing_docs)]
@@ -16,6 +17,8 @@ pub mod check;
 pub mod cli;
 pub mod diagnostic;
 pub mod isa;
+pub mod launch;
+pub mod machine;
 pub mod needs;
 pub mod program;
 pub mod report;

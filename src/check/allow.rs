@@ -2,10 +2,11 @@
 
 use rustc_hash::FxHashSet;
 
-use super::comment::{Comment, DIRECTIVES};
+use super::Settings;
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::opcode::nearest;
 use crate::program::Program;
+use crate::program::comment::{Comment, DIRECTIVES};
 use crate::source::Span;
 
 /// The rules of this file.
@@ -20,25 +21,23 @@ static UNKNOWN_DIRECTIVE: Rule = Rule {
 };
 
 /// Drops the findings that the file allows, and reports directives that are not understood.
-pub fn apply(program: &Program, diagnostics: &mut Vec<Diagnostic>) {
+pub fn apply(program: &Program, settings: &Settings, diagnostics: &mut Vec<Diagnostic>) -> Allowed {
     let mut allowed = Allowed::default();
     let comments = &program.module.comments;
     let mut next_code = None;
     for (index, &place) in comments.iter().enumerate().rev() {
         next_code = Some(code_after(program, place, comments.get(index + 1).copied().zip(next_code)));
         if let Some(comment) = Comment::at(program, place) {
-            directive(program, place, comment, next_code, &mut allowed, diagnostics);
+            let find = |name: &str| {
+                super::rule(name).or_else(|| settings.other_rule.and_then(|other_rule| other_rule(name)))
+            };
+            directive(program, place, comment, next_code, &find, &mut allowed, diagnostics);
         }
     }
-    if allowed.file.is_empty() && allowed.lines.is_empty() {
-        return;
+    if !allowed.file.is_empty() || !allowed.lines.is_empty() {
+        diagnostics.retain(|diagnostic| !allowed.covers(program, diagnostic));
     }
-    let source = &program.module.source;
-    diagnostics.retain(|diagnostic| {
-        let line = source.line(diagnostic.span.start);
-        let name = diagnostic.rule.name;
-        !allowed.file.contains(name) && !allowed.lines.contains(&(line, name))
-    });
+    allowed
 }
 
 /// The line of the first code behind the comment at `place`; `next` is the comment after it, with the
@@ -53,10 +52,20 @@ fn code_after(program: &Program, place: Span, next: Option<(Span, u32)>) -> u32 
     }
 }
 
-#[derive(Default)]
-struct Allowed {
+/// What a file's comments allow.
+#[derive(Clone, Debug, Default)]
+pub struct Allowed {
     file: FxHashSet<&'static str>,
     lines: FxHashSet<(u32, &'static str)>,
+}
+
+impl Allowed {
+    /// Whether the comments of `program`, which they were taken from, allow a finding in it.
+    pub fn covers(&self, program: &Program, diagnostic: &Diagnostic) -> bool {
+        let line = program.module.source.line(diagnostic.span.start);
+        let name = diagnostic.rule.name;
+        self.file.contains(name) || self.lines.contains(&(line, name))
+    }
 }
 
 fn directive(
@@ -64,6 +73,7 @@ fn directive(
     place: Span,
     comment: Comment,
     next_code: Option<u32>,
+    find: &dyn Fn(&str) -> Option<&'static Rule>,
     allowed: &mut Allowed,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -80,7 +90,7 @@ fn directive(
         return;
     };
     for name in names.split(',').map(str::trim) {
-        match super::rule(name) {
+        match find(name) {
             None => out.push(unknown_rule(comment, name)),
             Some(rule) if comment.word == "allow-file" => {
                 allowed.file.insert(rule.name);

@@ -14,7 +14,6 @@ use crate::syntax::{self, ast::OpcodeId};
 mod address;
 mod allow;
 mod call;
-mod comment;
 mod declaration;
 mod flow;
 mod gate;
@@ -26,6 +25,7 @@ mod text;
 mod value;
 mod words;
 
+pub use allow::Allowed;
 pub use gate::describe_requirements;
 pub(crate) use text::count;
 
@@ -38,6 +38,8 @@ pub struct Settings {
     pub toolkit: Option<Toolkit>,
     /// Say what is not checked.
     pub verbose: bool,
+    /// Finds rules that are not of this module, by their names: comments may allow them, too.
+    pub other_rule: Option<fn(&str) -> Option<&'static Rule>>,
 }
 
 /// A file, checked.
@@ -47,6 +49,8 @@ pub struct Checked {
     pub program: Program,
     /// The findings, in order of their place.
     pub diagnostics: Vec<Diagnostic>,
+    /// What its comments allow.
+    pub allowed: Allowed,
 }
 
 /// Parses and checks one file.
@@ -55,10 +59,10 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
     let program = Program::new(parsed.module, settings.options);
     let mut diagnostics = parsed.diagnostics;
     program_rules(&program, settings, &mut diagnostics);
-    allow::apply(&program, &mut diagnostics);
+    let allowed = allow::apply(&program, settings, &mut diagnostics);
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
     diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
-    Checked { program, diagnostics }
+    Checked { program, diagnostics, allowed }
 }
 
 fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {

@@ -5,6 +5,7 @@ mod check;
 mod explain;
 mod forms;
 mod input;
+mod run;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -22,6 +23,8 @@ pub mod exit {
     pub const CLEAN: u8 = 0;
     /// Findings of severity error.
     pub const FINDINGS: u8 = 1;
+    /// The answer is not known: a limit was reached, or something is not supported.
+    pub const INCONCLUSIVE: u8 = 3;
     /// Wrong usage, a file that could not be read, or output that could not be written.
     pub const USAGE: u8 = 2;
 }
@@ -45,6 +48,9 @@ enum Command {
     /// Print a program fully spelled out: defaults, canonical order, alignments; with its layout
     #[command(after_long_help = ASM_NOTES)]
     Asm(asm::Arguments),
+    /// Execute a kernel without a GPU; tell what it computed, or where it faulted or hung
+    #[command(after_long_help = RUN_NOTES)]
+    Run(Box<run::Arguments>),
     /// Show the instruction reference: forms, operands, what they need
     Forms(forms::Arguments),
     /// Show a rule's page
@@ -59,6 +65,17 @@ const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input,
 again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
 Line numbers of the listing are those of the input.\n\n\
 Exit codes: 0 assembled; 1 the file has errors; 2 wrong usage, or a file that could not be read or written.";
+
+const RUN_NOTES: &str = "The launch stands in the file, in comments; flags override it:\n\n  \
+// mbar: launch kernel=NAME grid=2 block=64 cluster=2 smem=1024\n  \
+// mbar: arg p_in = u32[64] iota*3+1\n  \
+// mbar: arg p_n = u32 63\n  \
+// mbar: tensormap p_map = f16[64,128] strides=[128] box=[64,16] swizzle=128B data=p_in\n  \
+// mbar: expect p_out = u32[64] iota*2\n\n\
+Findings and buffers go to standard output, the summary to standard error.\n\n\
+Exit codes: 0 completed; 1 undefined behaviour, deadlock, trap, memory that is not as expected (with \
+--deny warnings also warnings), or a file that the assembler would refuse; 2 wrong usage, a launch that cannot be made out, or a file that could not be \
+read or written; 3 unsupported, or a limit was reached.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
@@ -119,6 +136,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Check(arguments) => check::run(arguments, color),
         Command::Asm(arguments) => asm::run(&arguments, color),
+        Command::Run(arguments) => run::run(&arguments, color),
         Command::Forms(arguments) => forms::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
     };
@@ -176,5 +194,6 @@ fn complain(line: &str) {
 }
 
 fn settings(target: TargetArguments, toolkit: Option<Toolkit>, verbose: bool) -> Settings {
-    Settings { options: target.options(), toolkit, verbose }
+    let other_rule = |name: &str| crate::machine::rule::find(name).map(|found| &found.rule);
+    Settings { options: target.options(), toolkit, verbose, other_rule: Some(other_rule) }
 }
