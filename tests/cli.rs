@@ -3,11 +3,10 @@
 mod support;
 
 use std::fs;
-use std::io::{Read, Write};
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::io::Read;
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
+use support::command::{Folder, Run};
 
 const CLEAN: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n";
 const FAULTY: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.shared .b64 bar;\n\
@@ -15,84 +14,6 @@ mbarrier.ini.shared.b64 [bar], 1;\nret; }\n";
 /// The manual allows at most 2^20-1 arrivals; ptxas does not check it.
 const DOUBTFUL: &str = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b64 %rd<2>;\n.shared .b8 bytes[16];\n\
 mbarrier.init.shared.b64 [bytes], 1;\nret; }\n";
-
-/// A folder of its own for a test, with files in it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).expect("a folder for the test");
-        Folder(path)
-    }
-
-    fn with(self, name: &str, content: impl AsRef<[u8]>) -> Folder {
-        let path = self.0.join(name);
-        fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
-        fs::write(path, content).expect("a file");
-        self
-    }
-
-    /// Runs `mbar` in the folder.
-    fn mbar(&self, arguments: &[&str]) -> Run {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
-        command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        Run::of(command.output().expect("mbar starts"), arguments)
-    }
-
-    fn mbar_with_input(&self, arguments: &[&str], input: &[u8]) -> Run {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mbar"));
-        command.args(arguments).current_dir(&self.0);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("mbar starts");
-        child.stdin.take().expect("a pipe").write_all(input).expect("mbar reads");
-        Run::of(child.wait_with_output().expect("mbar ends"), arguments)
-    }
-}
-
-/// What a run gave.
-struct Run {
-    arguments: String,
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Run {
-    fn of(output: Output, arguments: &[&str]) -> Run {
-        Run {
-            arguments: arguments.join(" "),
-            code: output.status.code(),
-            out: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
-            err: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
-        }
-    }
-
-    #[track_caller]
-    fn exits(&self, code: i32) -> &Run {
-        assert_eq!(self.code, Some(code), "mbar {}\n{}{}", self.arguments, self.out, self.err);
-        self
-    }
-
-    #[track_caller]
-    fn says(&self, text: &str) -> &Run {
-        assert!(self.out.contains(text), "mbar {}: no {text:?} on stdout:\n{}", self.arguments, self.out);
-        self
-    }
-
-    #[track_caller]
-    fn complains(&self, text: &str) -> &Run {
-        assert!(self.err.contains(text), "mbar {}: no {text:?} on stderr:\n{}", self.arguments, self.err);
-        self
-    }
-
-    #[track_caller]
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.out)
-            .unwrap_or_else(|e| panic!("mbar {}: {e}:\n{}", self.arguments, self.out))
-    }
-}
 
 #[test]
 fn exit_codes_tell_clean_from_faulty_from_unusable() {
@@ -398,7 +319,7 @@ fn forms_finds_whole_opcodes() {
 #[test]
 fn explain_takes_a_part_of_a_name() {
     let folder = Folder::new("explain_part");
-    folder.mbar(&["explain", "divergent"]).exits(0).says("# divergent-barrier");
+    folder.mbar(&["explain", "divergent-b"]).exits(0).says("# divergent-barrier");
     folder.mbar(&["explain", "proxy"]).exits(0).says("# missing-proxy-fence");
     folder.mbar(&["explain", "unknown"]).exits(2).complains("`unknown-label`").complains("`unknown-name`");
     folder.mbar(&["explain", "remote-cta-scope"]).exits(0).says("Usual severity: warning").says("a note");

@@ -1,6 +1,9 @@
 //! What the integration tests share: the data folder, the frame around a snippet, findings in words.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub mod command;
+pub mod execute;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,143 @@
+//! Running a program as `mbar run` does, without the command line.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use mbar::check::{self, Settings};
+use mbar::diagnostic::{Ptxas, Severity};
+use mbar::launch::{self, ArgumentKind, Launch, Overrides};
+use mbar::machine::choice::{Choose, Landing, Schedule, Strategy};
+use mbar::machine::event::Event;
+use mbar::machine::finding::{Fault, Outcome};
+use mbar::machine::{Machine, Options, Reconverge, Statistics};
+use mbar::program::Program;
+use mbar::source::SourceFile;
+
+/// What a finding says, with the lines of its other sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    pub number: &'static str,
+    pub kind: &'static str,
+    pub severity: Severity,
+    pub line: u32,
+    pub related: Vec<u32>,
+    pub message: String,
+    /// The notes and helps, joined.
+    pub more: String,
+}
+
+/// A run that has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    pub outcome: Outcome,
+    pub fault: Option<Fault>,
+    pub findings: Vec<Found>,
+    pub memory: BTreeMap<String, Vec<u8>>,
+    pub output: String,
+    pub events: Vec<Event>,
+    pub statistics: Statistics,
+}
+
+impl Ran {
+    /// `violation; 12 error B1: …`
+    pub fn in_words(&self) -> String {
+        let found = self.findings.iter().map(|found| {
+            format!("{} {} {}: {}", found.line, found.severity.as_str(), found.number, found.message)
+        });
+        let all: Vec<String> = std::iter::once(self.outcome.as_str().to_string()).chain(found).collect();
+        all.join("; ")
+    }
+
+    /// Whether it completed, and nothing of severity error or warning was found.
+    pub fn is_clean(&self) -> bool {
+        self.outcome == Outcome::Completed && self.findings.iter().all(|f| f.severity == Severity::Note)
+    }
+}
+
+/// A program and its launch.
+pub struct Prepared {
+    pub program: Program,
+    pub launch: Launch,
+}
+
+impl Prepared {
+    /// Reads a file.
+    pub fn read(path: &Path) -> Prepared {
+        let folder = path.parent().expect("a folder");
+        let mut files = |name: &str| std::fs::read(folder.join(name));
+        Prepared::with_files(&super::short_name(path), &super::read(path), &mut files)
+    }
+
+    /// Takes a text that names no files.
+    pub fn text(name: &str, text: &str) -> Prepared {
+        Prepared::with_files(name, text, &mut |_| Err(io::Error::other("no files here")))
+    }
+
+    /// Takes a text; `files` reads what it names.
+    pub fn with_files(
+        name: &str,
+        text: &str,
+        files: &mut dyn FnMut(&str) -> io::Result<Vec<u8>>,
+    ) -> Prepared {
+        let checked = check::check(SourceFile::new(name, text), &Settings::default());
+        let refused = checked.diagnostics.iter().filter(|d| d.severity == Severity::Error);
+        let refused: Vec<_> = refused.filter(|d| d.ptxas == Ptxas::Rejects).collect();
+        assert!(
+            refused.is_empty(),
+            "{name}: {}",
+            super::all_in_words(&checked.program.module.source, refused)
+        );
+        let launch = launch::read(&checked.program, &Overrides::default(), files).unwrap_or_else(|refusal| {
+            panic!("{name}: {}", super::all_in_words(&checked.program.module.source, &refusal.file))
+        });
+        Prepared { program: checked.program, launch }
+    }
+
+    /// Runs it.
+    pub fn run(&self, options: Options, choose: &mut dyn Choose) -> Ran {
+        let mut machine = match Machine::new(&self.program, &self.launch, options) {
+            Ok(machine) => machine,
+            Err(_) => panic!("{}: no machine", self.program.module.source.name()),
+        };
+        let outcome = machine.run(choose, &mut |_| {});
+        if outcome == Outcome::Completed {
+            machine.compare(&self.launch);
+        }
+        let source = &self.program.module.source;
+        let findings = machine.findings.iter().map(|finding| Found {
+            number: finding.rule.number,
+            kind: finding.rule.kind.as_str(),
+            severity: finding.diagnostic.severity,
+            line: source.line(finding.diagnostic.span.start),
+            related: finding.diagnostic.labels.iter().map(|label| source.line(label.span.start)).collect(),
+            message: finding.diagnostic.message.clone(),
+            more: [finding.diagnostic.notes.join("\n"), finding.diagnostic.helps.join("\n")].join("\n"),
+        });
+        let buffers = self.launch.arguments.iter().enumerate();
+        let memory = buffers.filter(|(_, argument)| matches!(argument.kind, ArgumentKind::Buffer { .. }));
+        let memory = memory.map(|(index, argument)| {
+            (argument.name.clone(), machine.argument(index).unwrap_or_default().to_vec())
+        });
+        Ran {
+            outcome,
+            fault: machine.fault(),
+            findings: findings.collect(),
+            memory: memory.collect(),
+            output: std::mem::take(&mut machine.output),
+            events: std::mem::take(&mut machine.events),
+            statistics: machine.statistics,
+        }
+    }
+
+    /// Runs it as `mbar run` without flags does.
+    pub fn run_default(&self) -> Ran {
+        self.run(Options::default(), &mut Strategy::new(Schedule::default(), Landing::default(), 0))
+    }
+
+    /// Runs it with random schedule, reconvergence and copies.
+    pub fn run_random(&self, seed: u64) -> Ran {
+        let options = Options { reconverge: Reconverge::Random, ..Options::default() };
+        self.run(options, &mut Strategy::new(Schedule::Random, Landing::Random, seed))
+    }
+}
