@@ -220,6 +220,7 @@ fn what_cannot_run_is_explained() {
     folder.mbar(&["run", "no_kernel.ptx"]).exits(2).says("kernel");
     folder.mbar(&["run", "missing_arg.ptx"]).exits(2).says("p_n");
     folder.mbar(&["run", "bad_arg.ptx"]).exits(2).says("p_n");
+    folder.mbar(&["run", "."]).exits(2);
     folder.mbar(&["run", "missing.ptx"]).exits(2).complains("missing.ptx");
     folder.mbar(&["run"]).exits(2).complains("Usage");
     folder.mbar(&["run", "add.ptx", "--ub=maybe"]).exits(2).complains("maybe");

@@ -83,6 +83,7 @@ pub fn read(input: &Input) -> Result<Arc<SourceFile>, InputError> {
     let bytes = bytes.map_err(|error| {
         let reason = match error.kind() {
             std::io::ErrorKind::NotFound => "no such file or directory".to_string(),
+            std::io::ErrorKind::IsADirectory => "is a folder; a file is wanted".to_string(),
             std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".to_string(),
             _ => error.to_string(),
         };
