@@ -11,7 +11,7 @@ use std::path::Path;
 use mbar::check::{Checked, Settings};
 use mbar::diagnostic::{Diagnostic, Severity};
 use mbar::isa::target::Toolkit;
-use support::{Failures, check_text, files, in_words, lines_of, read, short_name, without_comments};
+use support::{Failures, check_text, files, in_words, lines_of, read, short_name, tags, without_comments};
 
 /// A case file, read.
 struct Case {
@@ -36,15 +36,11 @@ impl Case {
                 flags.strip_prefix("check --cuda ").unwrap_or_else(|| panic!("unknown flags: {flags}"));
             Toolkit::from_name(release).unwrap_or_else(|| panic!("unknown release: {release}"))
         });
-        let tags = text.lines().enumerate().filter_map(|(index, line)| {
-            let kinds = line.split_once("//~")?.1.trim();
-            Some((index as u32 + 1, kinds.split('|').map(str::to_string).collect()))
-        });
         Case {
             name: short_name(path),
             stage: after("// stage:").unwrap_or_else(|| panic!("{}: no stage", path.display())),
             toolkit,
-            tags: tags.collect(),
+            tags: tags(&text),
             text,
         }
     }

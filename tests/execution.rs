@@ -2,11 +2,9 @@
 
 mod support;
 
-use std::path::Path;
-
 use mbar::diagnostic::Severity;
 use support::execute::{Found, Prepared, Ran};
-use support::{Failures, files, read, short_name};
+use support::{Failures, files, read, short_name, tags};
 
 /// It executes a `trap`: the primitives that it calls have no other body for this target.
 const TRAPS: &[&str] = &["guide/02_phase_prim.sm_80.ptx"];
@@ -49,21 +47,12 @@ fn cases() -> Vec<Case> {
     let runs = |path: &&std::path::PathBuf| read(path).contains("// mbar: launch");
     let mut cases = Vec::new();
     for path in files("cases", "ptx").iter().filter(runs) {
-        let tags = tags(path);
+        let tags = tags(&read(path));
         if !tags.iter().any(|(_, kinds)| kinds.iter().any(|kind| kind.starts_with("check"))) {
             cases.push(Case { name: short_name(path), prepared: Prepared::read(path), tags });
         }
     }
     cases
-}
-
-fn tags(path: &Path) -> Vec<(u32, Vec<String>)> {
-    let text = read(path);
-    let tagged = text.lines().enumerate().filter_map(|(index, line)| {
-        let kinds = line.split_once("//~")?.1.trim();
-        Some((index as u32 + 1, kinds.split('|').map(str::to_string).collect()))
-    });
-    tagged.collect()
 }
 
 /// Whether one finding of a tagged kind names every line with that kind.

@@ -12,7 +12,7 @@ use crate::check::{self, Checked};
 use crate::diagnostic::{Diagnostic, Ptxas, Severity};
 use crate::launch::{self, ArgumentKind, Flag, Launch, Overrides, Place};
 use crate::machine::choice::{Choose, Landing, Recorder, Recording, Replay, Schedule, Strategy};
-use crate::machine::finding::Outcome;
+use crate::machine::finding::{Finding, Outcome};
 use crate::machine::{DEFAULT_MAX_STEPS, LaunchError, Machine, Options, Reconverge, Undefined};
 use crate::program::Program;
 use crate::report::run::{Document, barrier_table, summary};
@@ -504,8 +504,7 @@ fn report(
     print(&text)?;
     complain(&summary(machine, outcome));
     if outcome == Outcome::Completed && !launch.expects.is_empty() {
-        let failed =
-            machine.findings.iter().any(|f| f.rule.number == crate::machine::rule::EXPECTATION.number);
+        let failed = machine.findings.iter().any(Finding::is_expectation);
         let n = launch.expects.len();
         let what = if n == 1 { "1 buffer".to_string() } else { format!("{n} buffers") };
         complain(&if failed {
@@ -518,18 +517,17 @@ fn report(
 }
 
 /// A finding with how often it was found.
-fn counted(finding: &crate::machine::finding::Finding) -> Diagnostic {
+fn counted(finding: &Finding) -> Diagnostic {
     let diagnostic = finding.diagnostic.clone();
     match finding.count {
         0 | 1 => diagnostic,
-        _ if finding.rule.number == crate::machine::rule::EXPECTATION.number => diagnostic,
+        _ if finding.is_expectation() => diagnostic,
         n => diagnostic.note(format!("found {n} times at this instruction")),
     }
 }
 
 fn exit_code(arguments: &Arguments, machine: &Machine, outcome: Outcome) -> u8 {
-    let expectation = crate::machine::rule::EXPECTATION.number;
-    let failed = machine.findings.iter().any(|finding| finding.rule.number == expectation);
+    let failed = machine.findings.iter().any(Finding::is_expectation);
     let warned = machine.findings.iter().any(|finding| finding.diagnostic.severity == Severity::Warning);
     match outcome {
         Outcome::Violation | Outcome::Deadlock | Outcome::Trap => exit::FINDINGS,

@@ -145,6 +145,21 @@ impl Cta {
 }
 
 impl Object {
+    /// A valid object, just made.
+    pub fn new(barrier: Barrier, lifetime: u32, init: Site) -> Object {
+        Object {
+            barrier,
+            valid: true,
+            lifetime,
+            init,
+            inval: None,
+            arrivals: SmallVec::new(),
+            transactions: SmallVec::new(),
+            used: SmallVec::new(),
+            counts: Counts::default(),
+        }
+    }
+
     /// Notes that lanes arrived.
     pub fn note_arrival(&mut self, site: Site, count: u64) {
         let has_room = self.arrivals.len() < MOST_SITES;

@@ -1,6 +1,6 @@
 //! What a run found, and how it ended.
 
-use super::rule::RunRule;
+use super::rule::{Kind, RunRule};
 use crate::diagnostic::Diagnostic;
 
 /// How a run ended.
@@ -68,4 +68,11 @@ pub struct Finding {
     pub diagnostic: Diagnostic,
     /// How often it was found at this instruction.
     pub count: u64,
+}
+
+impl Finding {
+    /// Whether it is about memory that differs from what the file expects.
+    pub fn is_expectation(&self) -> bool {
+        self.rule.kind == Kind::Expectation
+    }
 }

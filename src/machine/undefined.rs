@@ -32,14 +32,12 @@ impl Machine<'_> {
     /// Says where an undefined value of the instruction at `site` came from.
     pub(super) fn origin(&self, mut diagnostic: Diagnostic, site: Site) -> Diagnostic {
         let Some(inst) = self.code.insts.get(site.pc as usize) else { return diagnostic };
-        let code = self.code.routine_of(site.pc);
-        let routine = &self.program.routines[code.routine as usize];
-        let is_kernel = code.routine == self.code.routines[self.code.kernel].routine;
+        let (routine, places) = self.frame_of(site.pc);
         let mut search = Search {
             machine: self,
             routine,
             flow: Flow::new(self.program, routine),
-            places: Frame::new(self.program, routine, is_kernel),
+            places,
             site,
             seen: Vec::new(),
             found: Vec::new(),
@@ -54,6 +52,14 @@ impl Machine<'_> {
             diagnostic = diagnostic.note(note);
         }
         if search.loads > 0 { self.late_copies(diagnostic, site) } else { diagnostic }
+    }
+
+    /// The routine of an instruction, and where its registers are.
+    pub(super) fn frame_of(&self, pc: Pc) -> (&Routine, Frame) {
+        let index = self.code.routine_of(pc).routine;
+        let routine = &self.program.routines[index as usize];
+        let is_kernel = index == self.code.routines[self.code.kernel].routine;
+        (routine, Frame::new(self.program, routine, is_kernel))
     }
 
     /// Adds the copies into the CTA's shared memory that may not have landed.

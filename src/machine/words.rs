@@ -6,12 +6,10 @@ use super::Machine;
 use super::code::Source;
 use super::column::Mask;
 use super::cta::Site;
-use super::lower::columns_of_register;
 use super::space::SHARED_WINDOW;
 use crate::diagnostic::Diagnostic;
 use crate::program::VariableId;
 use crate::source::Span;
-use crate::types::Type;
 
 impl Machine<'_> {
     /// Where an instruction stands in the source.
@@ -72,21 +70,16 @@ impl Machine<'_> {
 
     /// The register that an instruction reads, by its name: "`%r1` ", or nothing for intermediate values.
     pub fn register_name(&self, pc: super::code::Pc, source: Source) -> String {
-        let routine = &self.program.routines[self.code.routine_of(pc).routine as usize];
-        let (wanted, predicate) = match source {
+        let (wanted, is_predicate) = match source {
             Source::Register(column) => (column, false),
             Source::Predicate(index, _) => (index, true),
             Source::Constant(_) | Source::Own(_) => return String::new(),
         };
-        // Registers have their columns, or predicates, in the order of their declaration.
-        let mut next = 0;
-        for register in routine.registers.iter().filter(|r| (r.ty == Type::Pred) == predicate) {
-            next += if predicate { 1 } else { columns_of_register(register) };
-            if wanted < next {
-                return format!("`{}` ", self.program.module.name(register.symbol));
-            }
+        let (routine, frame) = self.frame_of(pc);
+        match frame.register_at(routine, wanted, is_predicate) {
+            Some(register) => format!("`{}` ", self.program.module.name(routine.register(register).symbol)),
+            None => String::new(),
         }
-        String::new()
     }
 
     /// The name of a variable, plus bytes.

@@ -175,6 +175,15 @@ pub fn without_comments(text: &str) -> String {
     out
 }
 
+/// The lines of a program that end in `//~ A|B`, each with its alternatives.
+pub fn tags(text: &str) -> Vec<(u32, Vec<String>)> {
+    let tagged = text.lines().enumerate().filter_map(|(index, line)| {
+        let kinds = line.split_once("//~")?.1.trim();
+        Some((index as u32 + 1, kinds.split('|').map(str::to_string).collect()))
+    });
+    tagged.collect()
+}
+
 /// Collects what is wrong and fails once, with a list that stays readable.
 #[derive(Default)]
 pub struct Failures {

@@ -349,7 +349,10 @@ impl Machine<'_> {
         match place {
             Place::Shared(cta, offset) => {
                 if let Some(object) = self.ctas[cta as usize].object_at(offset, size as usize) {
-                    self.touches_barrier(doing, lane, cta, object, writes);
+                    let site = Site { lanes: 1 << lane, ..doing.site() };
+                    let does =
+                        if writes { "an ordinary access writes to" } else { "an ordinary access reads" };
+                    self.takes_for_data(site, cta, object, does);
                 }
             }
             Place::Param(_) | Place::Const(_) if writes => {
@@ -367,12 +370,10 @@ impl Machine<'_> {
         self.stopped.is_none().then_some(place)
     }
 
-    fn touches_barrier(&mut self, doing: &Doing, lane: usize, cta: u32, offset: usize, writes: bool) {
-        let site = Site { lanes: 1 << lane, ..doing.site() };
+    /// Complains about somebody who takes the barrier at an offset of a CTA's shared memory for data.
+    pub(super) fn takes_for_data(&mut self, site: Site, cta: u32, offset: usize, does: &str) {
         let address = offset as u32 + self.shared_start() as u32;
-        let name = self.barrier_name(cta, address);
-        let does = if writes { "writes to" } else { "reads" };
-        let message = format!("an ordinary access {does} the barrier {name}");
+        let message = format!("{does} the barrier {}", self.barrier_name(cta, address));
         self.wrong(site, &rule::PLAIN_ACCESS, None, message, |machine, d| {
             match machine.ctas[cta as usize].objects.get(&address) {
                 Some(object) => machine.also(d, object.init, "made a barrier"),

@@ -9,7 +9,7 @@ use crate::machine::barrier::{self, Effect, Layout, PhaseType, Token, Violation}
 use crate::machine::code::{self, BarrierOp, Dst, NONE, Space};
 use crate::machine::column::{Column, LANES, Mask, lanes};
 use crate::machine::copy::Track;
-use crate::machine::cta::{Counts, Object, Site};
+use crate::machine::cta::{Object, Site};
 use crate::machine::event::Event;
 use crate::machine::finding::Fault;
 use crate::machine::rule::{self, RunRule};
@@ -153,17 +153,7 @@ impl Machine<'_> {
                 "initialise it in one thread, and synchronise the CTA (or cluster) before others use it",
             ),
         });
-        let object = Object {
-            barrier: barrier::Barrier::default(),
-            valid: false,
-            lifetime: 0,
-            init: site,
-            inval: None,
-            arrivals: SmallVec::new(),
-            transactions: SmallVec::new(),
-            used: SmallVec::new(),
-            counts: Counts::default(),
-        };
+        let object = Object { valid: false, ..Object::new(barrier::Barrier::default(), 0, site) };
         self.ctas[cta as usize].objects.entry(address).or_insert(object);
     }
 
@@ -239,17 +229,8 @@ impl Machine<'_> {
             let (unit, effect) = barrier::Barrier::new(layout, counts[lane] as u32);
             self.lifetimes += 1;
             let old = self.object(cta, address).map(|object| object.counts);
-            let object = Object {
-                barrier: unit,
-                valid: true,
-                lifetime: self.lifetimes,
-                init: site,
-                inval: None,
-                arrivals: SmallVec::new(),
-                transactions: SmallVec::new(),
-                used: SmallVec::new(),
-                counts: old.unwrap_or_default(),
-            };
+            let object =
+                Object { counts: old.unwrap_or_default(), ..Object::new(unit, self.lifetimes, site) };
             let offset = (u64::from(address) - self.shared_start()) as usize;
             let owner = &mut self.ctas[cta as usize];
             owner.objects.insert(address, object);

@@ -175,23 +175,15 @@ impl Machine<'_> {
             _ => None,
         };
         let touched = copy.parts.iter().find_map(|part| {
-            let written = on(self, part.to, part.size).map(|object| (object, "writes over"));
+            let written = on(self, part.to, part.size).map(|object| (object, "this copy writes over"));
             let read = || match part.from {
-                From::Memory(place) => on(self, place, part.len).map(|object| (object, "reads")),
+                From::Memory(place) => on(self, place, part.len).map(|object| (object, "this copy reads")),
                 From::Data(_) => None,
             };
             written.or_else(read).map(|found| (found, part.lane))
         });
         let Some((((cta, object), does), lane)) = touched else { return };
-        let address = object as u32 + self.shared_start() as u32;
-        let message = format!("this copy {does} the barrier {}", self.barrier_name(cta, address));
-        let site = Site { lanes: 1 << lane, ..copy.site };
-        self.wrong(site, &rule::PLAIN_ACCESS, None, message, |machine, d| {
-            match machine.ctas[cta as usize].objects.get(&address) {
-                Some(object) => machine.also(d, object.init, "made a barrier"),
-                None => d,
-            }
-        });
+        self.takes_for_data(Site { lanes: 1 << lane, ..copy.site }, cta, object, does);
     }
 
     fn copy_reach(

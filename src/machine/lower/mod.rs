@@ -21,7 +21,7 @@ use crate::program::{self, Program, Routine, Value};
 use crate::types::{Space, Type};
 
 pub(super) use operand::Frame;
-pub use operand::{columns_of_register, constant_bits};
+pub use operand::constant_bits;
 
 /// An instruction that cannot be executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

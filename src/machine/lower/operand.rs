@@ -101,6 +101,17 @@ impl Frame {
         self.predicates
     }
 
+    /// The register that a column belongs to, or that is a predicate; none: it is no register's.
+    pub fn register_at(&self, routine: &Routine, place: u32, is_predicate: bool) -> Option<RegisterId> {
+        let registers = routine.registers.iter().zip(&self.places).enumerate();
+        let mut of_kind = registers.filter(|(_, (register, _))| (register.ty == Type::Pred) == is_predicate);
+        let found = of_kind.find(|(_, (register, first))| {
+            let width = if is_predicate { 1 } else { columns_of_register(register) };
+            (**first..**first + width).contains(&place)
+        });
+        found.map(|(index, _)| RegisterId(index as u32))
+    }
+
     /// The first column of a register, or its predicate.
     pub fn place(&self, register: RegisterId) -> u32 {
         self.places[register.0 as usize]
@@ -130,7 +141,7 @@ impl Frame {
 }
 
 /// Columns that a register takes; vectors of registers lie element by element.
-pub fn columns_of_register(register: &Register) -> u32 {
+fn columns_of_register(register: &Register) -> u32 {
     u32::from(register.vector.max(1)) * columns_of(register.ty)
 }
 
