@@ -36,6 +36,9 @@ struct Source {
     is_remote: bool,
 }
 
+/// The control flow of routines, by their number in the program.
+type Flows<'p> = FxHashMap<u32, Flow<'p>>;
+
 /// A report names so many groups of threads at most.
 const MOST_GROUPS: usize = 8;
 
@@ -59,9 +62,10 @@ impl Machine<'_> {
     /// Reports that nothing can go on, and stops.
     pub(super) fn deadlock(&mut self) {
         let stuck = self.stuck();
-        let sources = self.sources();
+        let flows = self.flows();
+        let sources = self.sources(&flows);
         let sees_all = self.sees_all(&stuck, &sources);
-        let providers = self.providers(&stuck, &sources);
+        let providers = self.providers(&stuck, &sources, &flows);
         let shown = self.shown(&stuck, &providers);
         let Some((&first, others)) = shown.split_first() else {
             self.stopped = Some(Outcome::Deadlock);
@@ -74,7 +78,7 @@ impl Machine<'_> {
             diagnostic = diagnostic.also(self.span(other.pc), self.waits(other));
         }
         for &index in &shown {
-            for note in self.missing(&stuck[index], &stuck, &providers[index], sees_all) {
+            for note in self.missing(&stuck[index], &stuck, &providers[index], &sources, sees_all) {
                 if !diagnostic.notes.contains(&note) {
                     diagnostic = diagnostic.note(note);
                 }
@@ -163,15 +167,15 @@ impl Machine<'_> {
     }
 
     /// The addresses of barriers that an instruction may mean; none: the program does not say before it runs.
-    fn places(&self, pc: Pc) -> Vec<u32> {
-        let routine = self.code.routine_of(pc);
-        let program = &self.program.routines[routine.routine as usize];
-        let flow = Flow::new(self.program, program);
+    fn places(&self, pc: Pc, flows: &Flows) -> Vec<u32> {
+        let index = self.code.routine_of(pc).routine;
+        let (routine, flow) = (&self.program.routines[index as usize], &flows[&index]);
+        flow.renew_steps();
         let at = self.code.insts[pc as usize].at as usize;
         let Some(row) = flow.row(at) else { return Vec::new() };
         let is_barrier = |o: &crate::isa::table::Operand| matches!(&o.shape, Shape::Address(a) if a.mbar);
         let Some(index) = row.row.operands.iter().position(is_barrier) else { return Vec::new() };
-        let Some(&value) = program.operands(flow.inst(at)).get(index) else { return Vec::new() };
+        let Some(&value) = routine.operands(flow.inst(at)).get(index) else { return Vec::new() };
         let slots = self.code.shared.iter().flat_map(|region| &region.slots);
         let mut slots = slots.map(|slot| (slot.variable, slot.address, slot.size.unwrap_or(0)));
         match flow.address(at, value) {
@@ -250,19 +254,26 @@ impl Machine<'_> {
         texts.join(", ")
     }
 
-    /// The instructions that arrive on barriers or bring bytes.
-    fn sources(&self) -> Vec<Source> {
+    /// The control flow of each routine.
+    fn flows(&self) -> Flows<'_> {
+        let routines = self.code.routines.iter().map(|code| code.routine);
+        let flow = |index: u32| Flow::new(self.program, &self.program.routines[index as usize]);
+        routines.map(|index| (index, flow(index))).collect()
+    }
+
+    /// The instructions that arrive on barriers or bring bytes, in their order.
+    fn sources(&self, flows: &Flows) -> Vec<Source> {
         let all = (0..self.code.insts.len() as Pc).filter(|&pc| provides(&self.code.insts[pc as usize].op));
         let is_remote = |pc: Pc| match &self.code.insts[pc as usize].op {
             Op::Barrier(barrier) => barrier.address.space == Space::Cluster,
             Op::Copy(copy) => copy.barrier.is_some_and(|barrier| barrier.space == Space::Cluster),
             _ => false,
         };
-        all.map(|pc| Source { pc, places: self.places(pc), is_remote: is_remote(pc) }).collect()
+        all.map(|pc| Source { pc, places: self.places(pc, flows), is_remote: is_remote(pc) }).collect()
     }
 
     /// For each group the groups that could still provide what it waits for: index and instruction.
-    fn providers(&self, stuck: &[Stuck], sources: &[Source]) -> Vec<Vec<(usize, Pc)>> {
+    fn providers(&self, stuck: &[Stuck], sources: &[Source], flows: &Flows) -> Vec<Vec<(usize, Pc)>> {
         let cluster = |group: &Stuck| self.ctas[group.cta as usize].cluster;
         let mut members: FxHashMap<u32, Vec<usize>> = FxHashMap::default();
         for (index, group) in stuck.iter().enumerate() {
@@ -277,7 +288,7 @@ impl Machine<'_> {
                     for &index in &members[&cluster(group)] {
                         let near = (stuck[index].cta == group.cta) != source.is_remote;
                         let key = (stuck[index].pc, source.pc);
-                        if near && *known.entry(key).or_insert_with(|| self.can_reach(key.0, key.1)) {
+                        if near && *known.entry(key).or_insert_with(|| self.can_reach(key.0, key.1, flows)) {
                             found.push((index, source.pc));
                         }
                     }
@@ -297,12 +308,13 @@ impl Machine<'_> {
     }
 
     /// Whether an instruction may run after another, within one routine.
-    fn can_reach(&self, from: Pc, to: Pc) -> bool {
+    fn can_reach(&self, from: Pc, to: Pc, flows: &Flows) -> bool {
         let (routine, other) = (self.code.routine_of(from), self.code.routine_of(to));
         if routine.routine != other.routine {
             return false;
         }
-        let flow = Flow::new(self.program, &self.program.routines[routine.routine as usize]);
+        let flow = &flows[&routine.routine];
+        flow.renew_steps();
         let [from, to] = [from, to].map(|pc| self.code.insts[pc as usize].at as usize);
         let mut found = false;
         let complete = flow.forward(from, |at| {
@@ -318,6 +330,7 @@ impl Machine<'_> {
         group: &Stuck,
         stuck: &[Stuck],
         providers: &[(usize, Pc)],
+        sources: &[Source],
         sees_all: bool,
     ) -> Vec<String> {
         let Reason::Phase(address) = group.reason else { return Vec::new() };
@@ -359,12 +372,12 @@ impl Machine<'_> {
         if providers.is_empty() && sees_all {
             notes.push(format!("no thread can get to an instruction any more that arrives on {name}"));
         }
-        notes.extend(self.skipped(group.cta, address, pending));
+        notes.extend(self.skipped(group.cta, address, pending, sources));
         notes
     }
 
     /// Instructions that would have provided something, and were passed with a false guard.
-    fn skipped(&self, cta: u32, address: u32, missing: u32) -> Vec<String> {
+    fn skipped(&self, cta: u32, address: u32, missing: u32, sources: &[Source]) -> Vec<String> {
         let mut found: Vec<(Pc, Vec<(u32, Mask)>)> = Vec::new();
         let ctas = self.clusters[self.ctas[cta as usize].cluster as usize].ctas.clone();
         for warp in self.warps.iter().filter(|warp| ctas.contains(&warp.cta)) {
@@ -378,7 +391,8 @@ impl Machine<'_> {
         found
             .into_iter()
             .filter(|(pc, _)| {
-                provides(&self.code.insts[*pc as usize].op) && self.places(*pc).contains(&address)
+                let source = sources.binary_search_by_key(pc, |source| source.pc);
+                source.is_ok_and(|index| sources[index].places.contains(&address))
             })
             .filter_map(|(pc, threads)| {
                 let executed = match self.was_executed(cta, address, pc) {
