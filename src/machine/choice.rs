@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use super::Machine;
 use crate::launch::Random;
 
 /// A question.
@@ -38,6 +39,12 @@ pub enum Question {
 pub trait Choose {
     /// Picks one of `options` answers (at least 2), counted from 0.
     fn choose(&mut self, question: Question, options: u32) -> u32;
+
+    /// The same with a look at the machine that asks.
+    fn decide(&mut self, machine: &Machine, question: Question, options: u32) -> u32 {
+        let _ = machine;
+        self.choose(question, options)
+    }
 }
 
 /// In which order warps run.
@@ -179,7 +186,8 @@ const MOST_ANSWERS: usize = 1 << 26;
 /// Answers as another one does, and writes down what.
 #[derive(Debug)]
 pub struct Recorder<C> {
-    inner: C,
+    /// Who answers.
+    pub inner: C,
     /// The answers so far.
     pub answers: Vec<u32>,
     /// Whether there were more than a recording can hold.
@@ -196,6 +204,17 @@ impl<C> Recorder<C> {
 impl<C: Choose> Choose for Recorder<C> {
     fn choose(&mut self, question: Question, options: u32) -> u32 {
         let answer = self.inner.choose(question, options);
+        self.keep(answer)
+    }
+
+    fn decide(&mut self, machine: &Machine, question: Question, options: u32) -> u32 {
+        let answer = self.inner.decide(machine, question, options);
+        self.keep(answer)
+    }
+}
+
+impl<C> Recorder<C> {
+    fn keep(&mut self, answer: u32) -> u32 {
         if self.answers.len() < MOST_ANSWERS {
             self.answers.push(answer);
         } else {

@@ -5,6 +5,7 @@
 use super::barrier::{Layout, PhaseType};
 use super::column::{Column, LANES};
 use super::matrix::{MatrixMove, Mma};
+use super::order::{Fence, Order};
 use super::scalar::{BoolOp, CarryOp, CompareOp, ScalarOp};
 use super::tensor;
 use crate::program::layout::Region;
@@ -357,7 +358,7 @@ pub enum Op {
     /// Does nothing that can be seen here: hints, prefetches, performance events.
     Nothing,
     /// Orders memory accesses; nothing to do where there is one order of all.
-    Fence,
+    Fence(Fence),
     /// Reads, writes or updates memory.
     Memory(Box<Access>),
     /// Exchanges values between lanes.
@@ -570,6 +571,8 @@ pub struct Access {
     pub from: Vec<Src>,
     /// The value to store when a comparison succeeds.
     pub swap: Vec<Src>,
+    /// Its order, if it is strong.
+    pub order: Option<Order>,
 }
 
 /// Kinds of [`Access`].
@@ -744,6 +747,8 @@ pub struct ClusterBarrier {
     pub waits: bool,
     /// Whether whole warps do it together.
     pub aligned: bool,
+    /// Whether it orders memory.
+    pub orders: bool,
 }
 
 /// An operation on an mbarrier.
@@ -763,6 +768,8 @@ pub struct Barrier {
     pub report: Dst,
     /// The CTAs of a multicast.
     pub mask: Option<Src>,
+    /// Its order.
+    pub order: Order,
 }
 
 /// Kinds of [`Barrier`].
@@ -835,6 +842,8 @@ pub struct Copy {
     pub family: Family,
     /// Required alignment of both addresses in bytes.
     pub align: u8,
+    /// The order of what it writes, if it is strong.
+    pub order: Option<Order>,
 }
 
 /// What is moved.

@@ -50,6 +50,8 @@ pub struct Copy {
     pub update: Option<Update>,
     /// The type of tensor elements, which may change on the way.
     pub element: Option<Element>,
+    /// The tensor map that tells where its bytes are.
+    pub map: Option<Place>,
 }
 
 /// Up to 16 bytes of a copy.
@@ -128,8 +130,8 @@ impl Part {
 }
 
 impl Copies {
-    /// Adds a copy; its number is set here.
-    pub fn start(&mut self, copy: Copy) {
+    /// Adds a copy; its number is set here, and returned.
+    pub fn start(&mut self, copy: Copy) -> u32 {
         let id = self.next;
         self.next += 1;
         self.parts += copy.parts.len();
@@ -138,6 +140,7 @@ impl Copies {
             self.uncommitted.entry((copy.site.warp, family)).or_default().push(id);
         }
         self.list.push_back(Copy { id, ..copy });
+        id
     }
 
     /// How many parts are under way.

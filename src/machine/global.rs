@@ -106,6 +106,11 @@ impl Global {
         (distance(piece) < PAGE).then(|| (piece, address.wrapping_sub(piece.start) as i64))
     }
 
+    /// All pieces, by address.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
     /// Piece number `index`.
     #[inline]
     pub fn piece(&self, index: usize) -> &Piece {

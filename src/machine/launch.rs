@@ -90,6 +90,7 @@ impl<'p> Machine<'p> {
             findings: Vec::new(),
             output: String::new(),
             events: Vec::new(),
+            touched: Vec::new(),
             history: Vec::new(),
             time: 0,
             epoch: 0,

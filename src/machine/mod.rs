@@ -21,6 +21,7 @@ mod launch;
 mod lower;
 pub mod matrix;
 pub mod memory;
+pub mod order;
 mod printf;
 pub mod rule;
 mod run;
@@ -29,7 +30,7 @@ pub mod space;
 pub mod tensor;
 mod undefined;
 pub mod warp;
-mod words;
+pub mod words;
 
 use rustc_hash::FxHashMap;
 
@@ -43,6 +44,7 @@ use global::Global;
 use image::Image;
 use warp::Warp;
 
+pub use exec::Place;
 pub use launch::LaunchError;
 
 /// What happens where the manual defines nothing.
@@ -162,6 +164,8 @@ pub struct Machine<'p> {
     pub history: Vec<cta::Used>,
     /// Instructions of warps and idle times: the clock, in nanoseconds.
     time: u64,
+    /// Bytes that the instruction in hand has touched so far, while somebody watches.
+    touched: Vec<event::Touch>,
     /// Changes of memory or barriers so far.
     epoch: u64,
     /// Why the run ended.

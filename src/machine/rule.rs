@@ -1,10 +1,12 @@
 //! What a run can find: one static value for each rule, with its number in the digest of the manual.
 
-use crate::diagnostic::{self, Ptxas, Severity};
+use crate::diagnostic;
 
 /// What sort of fault a finding is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
 pub enum Kind {
+    /// Accesses that nothing orders.
+    Race,
     /// The manual does not define what happens.
     UndefinedBehaviour,
     /// Nothing can go on.
@@ -23,6 +25,7 @@ impl Kind {
     /// The word for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Kind::Race => "race",
             Kind::UndefinedBehaviour => "undefined-behaviour",
             Kind::Deadlock => "deadlock",
             Kind::Phase => "phase",
@@ -46,28 +49,30 @@ pub struct RunRule {
     pub advice: &'static str,
 }
 
+/// Declares rules, and `RULES`, the list of them.
 macro_rules! rules {
     ($($ident:ident $number:literal $name:literal $kind:ident $severity:ident $summary:literal $advice:literal)*) => {
         $(
             #[doc = $summary]
-            pub static $ident: RunRule = RunRule {
-                rule: diagnostic::Rule {
+            pub static $ident: $crate::machine::rule::RunRule = $crate::machine::rule::RunRule {
+                rule: $crate::diagnostic::Rule {
                     name: $name,
-                    severity: Severity::$severity,
-                    ptxas: Ptxas::Accepts,
+                    severity: $crate::diagnostic::Severity::$severity,
+                    ptxas: $crate::diagnostic::Ptxas::Accepts,
                     summary: $summary,
                     page: concat!("# ", $name, "\n\n", $summary, "\n\n", $advice, "\n"),
                 },
                 number: $number,
-                kind: Kind::$kind,
+                kind: $crate::machine::rule::Kind::$kind,
                 advice: $advice,
             };
         )*
 
         /// All rules, in the order of their numbers.
-        pub static RULES: &[&RunRule] = &[$(&$ident),*];
+        pub static RULES: &[&$crate::machine::rule::RunRule] = &[$(&$ident),*];
     };
 }
+pub(crate) use rules;
 
 rules! {
     NOT_A_BARRIER "M1" "not-a-barrier" UndefinedBehaviour Error

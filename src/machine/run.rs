@@ -49,6 +49,11 @@ impl Ready {
         }
     }
 
+    /// Whether a warp is among them.
+    pub fn has(&self, warp: usize) -> bool {
+        self.words.get(warp / 64).is_some_and(|word| word >> (warp % 64) & 1 == 1)
+    }
+
     /// How many are below `warp`.
     fn rank(&self, warp: usize) -> u32 {
         let at = warp / 64;
@@ -124,6 +129,16 @@ const LOOPS: u32 = 16;
 impl Machine<'_> {
     /// Runs to the end. `progress` is called now and then.
     pub fn run(&mut self, choose: &mut dyn Choose, progress: &mut dyn FnMut(&Self)) -> Outcome {
+        self.run_watched(choose, &mut |_| {}, progress)
+    }
+
+    /// Runs to the end; `watch` is called after every step.
+    pub fn run_watched(
+        &mut self,
+        choose: &mut dyn Choose,
+        watch: &mut dyn FnMut(&mut Self),
+        progress: &mut dyn FnMut(&Self),
+    ) -> Outcome {
         let mut next = PROGRESS;
         loop {
             if let Some(outcome) = self.stopped {
@@ -131,6 +146,7 @@ impl Machine<'_> {
                 return outcome;
             }
             self.step(choose);
+            watch(self);
             if self.time >= next {
                 next = self.time + PROGRESS;
                 progress(self);
@@ -174,7 +190,7 @@ impl Machine<'_> {
     fn land_by_choice(&mut self, choose: &mut dyn Choose) {
         while !self.copies.is_empty() && self.stopped.is_none() {
             let options = self.copies.list.len() as u32 + 1;
-            let answer = choose.choose(Question::Copy { or_none: true }, options);
+            let answer = choose.decide(self, Question::Copy { or_none: true }, options);
             let late = self.time - self.stall.landed > LATEST || self.stall.failed > MOST_FAILED;
             match answer.checked_sub(1) {
                 Some(copy) => self.land_part(copy as usize, choose),
@@ -195,7 +211,7 @@ impl Machine<'_> {
 
     fn land_part(&mut self, copy: usize, choose: &mut dyn Choose) {
         let parts = self.copies.list.get(copy).map_or(0, |copy| copy.parts.len()) as u32;
-        let part = if parts > 1 { choose.choose(Question::Part, parts) } else { 0 };
+        let part = if parts > 1 { choose.decide(self, Question::Part, parts) } else { 0 };
         self.land(copy, part as usize);
         (self.stall.landed, self.stall.failed) = (self.time, 0);
     }
@@ -279,13 +295,23 @@ impl Machine<'_> {
         released
     }
 
+    /// The warps that can go on, in the order in which the schedule counts them.
+    pub fn ready_warps(&self) -> impl Iterator<Item = usize> {
+        (0..self.warps.len()).filter(|&warp| self.ready.has(warp))
+    }
+
+    /// The warp that ran last.
+    pub fn last_warp(&self) -> usize {
+        self.stall.last
+    }
+
     fn choose_warp(&mut self, choose: &mut dyn Choose) -> Option<usize> {
         let count = self.ready.count;
         if count == 1 {
             return self.ready.nth(0);
         }
         let next = self.ready.rank(self.stall.last + 1) % count;
-        let answer = choose.choose(Question::Warp { next }, count);
+        let answer = choose.decide(self, Question::Warp { next }, count);
         self.ready.nth(answer.min(count - 1))
     }
 
@@ -304,7 +330,7 @@ impl Machine<'_> {
             several => {
                 let last = state.last_group as usize;
                 let next = several.iter().position(|&index| index > last).unwrap_or(0) as u32;
-                let answer = choose.choose(Question::Group { next }, several.len() as u32);
+                let answer = choose.decide(self, Question::Group { next }, several.len() as u32);
                 several[(answer as usize).min(several.len() - 1)]
             }
         };
@@ -378,14 +404,15 @@ impl Machine<'_> {
     /// Asks whether waits that have just begun give up; notes who sleeps.
     fn note_state(&mut self, warp: usize, choose: &mut dyn Choose) {
         for index in 0..self.warps[warp].groups.len() {
+            let group = &self.warps[warp].groups[index];
+            let begins_to_wait = matches!(group.state, State::Phase { .. }) && !group.asked;
+            let gives_up = begins_to_wait && choose.decide(self, Question::GiveUp, 2) == 1;
             let group = &mut self.warps[warp].groups[index];
+            group.asked |= begins_to_wait;
             match group.state {
-                State::Phase { .. } if !group.asked => {
-                    group.asked = true;
-                    if choose.choose(Question::GiveUp, 2) == 1 {
-                        group.gave_up = true;
-                        group.state = State::Ready;
-                    }
+                State::Phase { .. } if gives_up => {
+                    group.gave_up = true;
+                    group.state = State::Ready;
                 }
                 State::Sleeping(until) => {
                     self.stall.wake = if self.stall.wake == 0 { until } else { self.stall.wake.min(until) };
@@ -398,7 +425,8 @@ impl Machine<'_> {
 
     fn reach_join(&mut self, warp: usize, group: usize, choose: &mut dyn Choose) {
         let Some(join) = self.warps[warp].join_here(group) else { return };
-        let goes_on = self.options.reconverge == Reconverge::Random && choose.choose(Question::GoOn, 2) == 1;
+        let random = self.options.reconverge == Reconverge::Random;
+        let goes_on = random && choose.decide(self, Question::GoOn, 2) == 1;
         if goes_on {
             let keep = self.warps[warp].groups[group].joins.len() - 1;
             self.warps[warp].leave_joins(group, keep);
@@ -466,7 +494,7 @@ impl Machine<'_> {
     fn idle(&mut self, choose: &mut dyn Choose) {
         if !self.copies.is_empty() {
             let copies = self.copies.list.len() as u32;
-            let copy = if copies > 1 { choose.choose(Question::Copy { or_none: false }, copies) } else { 0 };
+            let copy = if copies > 1 { choose.decide(self, Question::Copy { or_none: false }, copies) } else { 0 };
             return self.land_part(copy as usize, choose);
         }
         if self.ctas.iter().all(|cta| cta.live_warps == 0) {

@@ -6,6 +6,7 @@ use super::Machine;
 use super::code::Source;
 use super::column::Mask;
 use super::cta::Site;
+use super::exec::Place;
 use super::space::SHARED_WINDOW;
 use crate::diagnostic::Diagnostic;
 use crate::program::VariableId;
@@ -66,6 +67,20 @@ impl Machine<'_> {
     /// The name of a barrier, with its CTA where there are several.
     pub fn barrier_name(&self, cta: u32, address: u32) -> String {
         format!("{}{}", self.shared_name(address), self.of_cta(cta))
+    }
+
+    /// The name of a place that others can see.
+    pub fn place_name(&self, place: Place) -> String {
+        match place {
+            Place::Shared(cta, offset) => {
+                self.barrier_name(cta, (offset as u64 + self.shared_start()) as u32)
+            }
+            Place::Global(piece, offset) => {
+                let name = self.piece_name(self.global.piece(piece).what);
+                if offset == 0 { name } else { format!("{name} + {offset}") }
+            }
+            Place::Local(_) | Place::Param(_) | Place::Const(_) => "memory".to_string(),
+        }
     }
 
     /// The register that an instruction reads, by its name: "`%r1` ", or nothing for intermediate values.

@@ -6,8 +6,10 @@ use crate::machine::Machine;
 use crate::machine::code::{Access, AccessKind, Address, Base, NONE, Space, Src};
 use crate::machine::column::{Column, LANES, Mask, lanes};
 use crate::machine::cta::Site;
+use crate::machine::event::{Accessed, Event, Touch, Touching};
 use crate::machine::finding::Fault;
 use crate::machine::memory::Bytes;
+use crate::machine::order::Order;
 use crate::machine::rule::{self, RunRule};
 use crate::machine::space::SHARED_WINDOW;
 use crate::machine::words::count;
@@ -25,6 +27,19 @@ pub enum Place {
     Param(usize),
     /// Into constant memory.
     Const(usize),
+}
+
+impl Place {
+    /// The place some bytes further.
+    pub fn moved(self, bytes: usize) -> Place {
+        match self {
+            Place::Global(piece, offset) => Place::Global(piece, offset + bytes),
+            Place::Shared(cta, offset) => Place::Shared(cta, offset + bytes),
+            Place::Local(offset) => Place::Local(offset + bytes),
+            Place::Param(offset) => Place::Param(offset + bytes),
+            Place::Const(offset) => Place::Const(offset + bytes),
+        }
+    }
 }
 
 /// Why an address points nowhere.
@@ -147,7 +162,7 @@ impl Machine<'_> {
     }
 
     /// The first address of shared memory that a kernel can use.
-    pub(in crate::machine) fn shared_start(&self) -> u64 {
+    pub fn shared_start(&self) -> u64 {
         self.code.shared.as_ref().map_or(0, |region| region.start)
     }
 
@@ -246,7 +261,7 @@ impl Machine<'_> {
         }
     }
 
-    fn piece_name(&self, what: crate::machine::global::What) -> String {
+    pub(in crate::machine) fn piece_name(&self, what: crate::machine::global::What) -> String {
         match what {
             crate::machine::global::What::Argument(index) => {
                 let name = self.buffers.get(index as usize).map_or("", |buffer| &buffer.name);
@@ -326,6 +341,15 @@ impl Machine<'_> {
             AccessKind::Update(update) => self.update(doing, access, update),
             AccessKind::Fill => self.fill(doing, access),
         }
+        let kind = match access.kind {
+            AccessKind::Load => Touching::Read,
+            AccessKind::Store | AccessKind::Fill => Touching::Write,
+            AccessKind::Update(update) => {
+                let returns = access.to.iter().any(|to| to.column != NONE);
+                Touching::Update { update, returns }
+            }
+        };
+        self.note_access(doing, kind, access.order);
         if self.stopped.is_some() { Then::Done } else { Then::Next }
     }
 
@@ -367,7 +391,19 @@ impl Machine<'_> {
             }
             _ => {}
         }
+        if self.options.events && matches!(place, Place::Shared(..) | Place::Global(..)) {
+            self.touched.push(Touch { lane: lane as u8, place, size: size as u32, value: 0 });
+        }
         self.stopped.is_none().then_some(place)
+    }
+
+    /// Puts down the access whose bytes [`Self::checked`] has found.
+    pub(super) fn note_access(&mut self, doing: &Doing, kind: Touching, order: Option<Order>) {
+        if self.touched.is_empty() {
+            return;
+        }
+        let touches = std::mem::take(&mut self.touched);
+        self.events.push(Event::Access(Box::new(Accessed { by: doing.site(), kind, order, touches })));
     }
 
     /// Complains about somebody who takes the barrier at an offset of a CTA's shared memory for data.
@@ -395,7 +431,7 @@ impl Machine<'_> {
             for (index, &to) in access.to.iter().enumerate() {
                 // What lies outside reads as 0.
                 let (value, undefined) = match place {
-                    Some(place) => self.read(doing.warp, lane, moved(place, index * size), size),
+                    Some(place) => self.read(doing.warp, lane, place.moved(index * size), size),
                     None => (0, 0),
                 };
                 let registers = &mut self.warps[doing.warp].registers;
@@ -421,7 +457,10 @@ impl Machine<'_> {
             for (index, (&source, column)) in access.from.iter().zip(&columns).enumerate() {
                 let undefined = self.undefined_bits(doing, source, lane) & (u64::MAX >> (64 - 8 * size));
                 defined |= undefined != u64::MAX >> (64 - 8 * size);
-                self.write(doing.warp, lane, moved(place, index * size), size, column[lane], undefined);
+                self.write(doing.warp, lane, place.moved(index * size), size, column[lane], undefined);
+            }
+            if let Some(touch) = self.touched.last_mut() {
+                touch.value = columns.iter().fold(0, |hash: u64, column| hash.rotate_left(21) ^ column[lane]);
             }
             if !defined && matches!(place, Place::Global(..)) {
                 unset |= 1 << lane;
@@ -475,7 +514,7 @@ impl Machine<'_> {
             );
             let Some(place) = place.filter(|_| self.stopped.is_none()) else { continue };
             for at in (0..size as usize).step_by(8) {
-                self.write(doing.warp, lane, moved(place, at), 8, 0, 0);
+                self.write(doing.warp, lane, place.moved(at), 8, 0, 0);
             }
         }
         self.memory_changed(doing);
@@ -494,17 +533,6 @@ impl Extent {
     /// Bytes that are aligned to their number.
     pub(super) fn natural(base: u64, size: u64) -> Extent {
         Extent { base, size, align: size }
-    }
-}
-
-/// A place some bytes further.
-pub(super) fn moved(place: Place, bytes: usize) -> Place {
-    match place {
-        Place::Global(piece, offset) => Place::Global(piece, offset + bytes),
-        Place::Shared(cta, offset) => Place::Shared(cta, offset + bytes),
-        Place::Local(offset) => Place::Local(offset + bytes),
-        Place::Param(offset) => Place::Param(offset + bytes),
-        Place::Const(offset) => Place::Const(offset + bytes),
     }
 }
 

@@ -10,8 +10,9 @@ use crate::machine::code::{self, BarrierOp, Dst, NONE, Space};
 use crate::machine::column::{Column, LANES, Mask, lanes};
 use crate::machine::copy::Track;
 use crate::machine::cta::{Object, Site};
-use crate::machine::event::Event;
+use crate::machine::event::{self, BarrierStep, BarrierUse, Event};
 use crate::machine::finding::Fault;
+use crate::machine::order::Order;
 use crate::machine::rule::{self, RunRule};
 use crate::machine::warp::State;
 use crate::machine::words::count;
@@ -157,6 +158,21 @@ impl Machine<'_> {
         self.ctas[cta as usize].objects.entry(address).or_insert(object);
     }
 
+    /// A barrier as it is now, for those who watch.
+    pub(super) fn object_now(&self, cta: u32, address: u32) -> event::Object {
+        let object = self.ctas[cta as usize].objects.get(&address);
+        let (lifetime, phase) = object.map_or((0, 0), |o| (o.lifetime, o.barrier.phase()));
+        event::Object { cta, address, lifetime, phase }
+    }
+
+    /// Puts down a use of a barrier.
+    fn note_use(&mut self, by: Site, (cta, address): (u32, u32), what: BarrierStep, order: Order) {
+        if self.options.events {
+            let object = self.object_now(cta, address);
+            self.events.push(Event::Barrier(Box::new(BarrierUse { by, object, what, order })));
+        }
+    }
+
     fn object(&mut self, cta: u32, address: u32) -> Option<&mut Object> {
         self.ctas[cta as usize].objects.get_mut(&address)
     }
@@ -180,6 +196,7 @@ impl Machine<'_> {
                 for lane in lanes(doing.lanes) {
                     let part = Doing { lanes: 1 << lane, ..*doing };
                     self.make_sure(part.site(), cta, address);
+                    self.note_use(part.site(), (cta, address), BarrierStep::Inval, barrier.order);
                     self.invalidate(&part, cta, address);
                 }
             }
@@ -189,11 +206,16 @@ impl Machine<'_> {
                 self.arrive(doing, barrier, cta, address, drop, no_complete, expect_tx);
             }
             BarrierOp::CheckLayout(layout) => {
+                self.note_use(doing.site(), (cta, address), BarrierStep::Query, barrier.order);
                 let same = self.object(cta, address).is_some_and(|o| o.barrier.layout() == layout);
                 let set = if same { Mask::MAX } else { 0 };
                 self.set_predicate(doing, barrier.p[0], set, 0);
             }
-            BarrierOp::Track { increments } => self.track(doing, cta, address, increments),
+            BarrierOp::Track { increments } => {
+                let what = if increments { BarrierStep::Increment } else { BarrierStep::Track };
+                self.note_use(doing.site(), (cta, address), what, barrier.order);
+                self.track(doing, cta, address, increments);
+            }
             BarrierOp::Init(_) | BarrierOp::Wait { .. } | BarrierOp::PendingCount => {}
         }
         self.memory_changed(doing);
@@ -236,6 +258,7 @@ impl Machine<'_> {
             owner.objects.insert(address, object);
             owner.occupy(offset, true);
             owner.shared.store(offset, 8, 0, 0);
+            self.note_use(site, (cta, address), BarrierStep::Init, barrier.order);
             self.judge(site, cta, address, effect);
         }
         self.memory_changed(doing);
@@ -259,6 +282,11 @@ impl Machine<'_> {
         for lane in lanes(doing.lanes) {
             let site = Site { lanes: 1 << lane, ..doing.site() };
             let count = counts[lane] as u32;
+            let what = match expect {
+                true => BarrierStep::Expect { bytes: count, arrives: false },
+                false => BarrierStep::Complete { bytes: count },
+            };
+            self.note_use(site, (cta, address), what, barrier.order);
             if expect {
                 self.expect(site, cta, address, count);
             } else {
@@ -316,7 +344,10 @@ impl Machine<'_> {
         }
         if expect_tx {
             for lane in lanes(doing.lanes) {
-                self.expect(Site { lanes: 1 << lane, ..site }, cta, address, values[lane] as u32);
+                let (by, bytes) = (Site { lanes: 1 << lane, ..site }, values[lane] as u32);
+                let what = BarrierStep::Expect { bytes, arrives: true };
+                self.note_use(by, (cta, address), what, Order::relaxed(barrier.order.scope));
+                self.expect(by, cta, address, bytes);
             }
         }
         let lane_count = |lane: usize| if expect_tx { 1 } else { values[lane] & 0xffff_ffff };
@@ -328,6 +359,8 @@ impl Machine<'_> {
         if !no_complete {
             self.note_divergence(doing, cta, address);
         }
+        let what = BarrierStep::Arrive { count: total, no_complete };
+        self.note_use(site, (cta, address), what, barrier.order);
         let Some(object) = self.object(cta, address) else { return };
         let token =
             Token::new(object.barrier.pending(), object.barrier.phase(), object.lifetime, no_complete);
@@ -415,6 +448,10 @@ impl Machine<'_> {
     fn triggered(&mut self, track: Track) {
         let count = u64::from(track.site.lanes.count_ones());
         self.statistics.barrier_updates += 1;
+        if self.options.events {
+            let object = self.object_now(track.cta, track.address);
+            self.events.push(Event::Triggered { by: track.site, last: track.last, object });
+        }
         let Some(object) = self.object(track.cta, track.address) else { return };
         object.note_arrival(track.site, count);
         let effect = object.barrier.arrive(count);
@@ -520,8 +557,39 @@ impl Machine<'_> {
             };
             return Then::Wait(State::Phase { address });
         }
+        if self.options.events {
+            let tokens = (!parity).then_some(&values);
+            used.iter().for_each(|used| self.note_answer(doing.site(), *used, tokens, complete, barrier.order));
+        }
         self.answer(doing, barrier, used, complete);
         Then::Next
+    }
+
+    /// Puts down what lanes asked and were told: about the phase of their state, or else the current one or
+    /// the one before, which is complete.
+    fn note_answer(
+        &mut self,
+        by: Site,
+        (cta, address, lanes): Used,
+        tokens: Option<&Column>,
+        complete: Mask,
+        order: Order,
+    ) {
+        let current = self.object_now(cta, address).phase as i64;
+        let mut asked: SmallVec<[(i64, bool, Mask); 2]> = SmallVec::new();
+        for lane in crate::machine::column::lanes(lanes) {
+            let passed = complete >> lane & 1 == 1;
+            let age = tokens.and_then(|tokens| Token(tokens[lane]).age(current as u64));
+            let phase = current - age.map_or(i64::from(passed), |age| age as i64);
+            match asked.iter_mut().find(|(other, told, _)| (*other, *told) == (phase, passed)) {
+                Some((.., mask)) => *mask |= 1 << lane,
+                None => asked.push((phase, passed, 1 << lane)),
+            }
+        }
+        for (phase, passed, lanes) in asked {
+            let what = BarrierStep::Ask { phase, passed };
+            self.note_use(Site { lanes, ..by }, (cta, address), what, order);
+        }
     }
 
     fn answer(&mut self, doing: &Doing, barrier: &code::Barrier, used: &[Used], complete: Mask) {

@@ -1,15 +1,15 @@
 //! Asynchronous copies: started by an instruction, landing later part by part.
 
-use super::access::{Extent, Reach, moved};
+use super::access::{Extent, Reach};
 use super::barrier::BARRIER_RULES;
 use super::update::combine;
 use super::{Doing, Place, Then, local};
 use crate::machine::Machine;
-use crate::machine::code::{self, Address, Dst, Family, NONE, Space, Src, What};
+use crate::machine::code::{self, Address, Dst, Family, NONE, Op, Space, Src, What};
 use crate::machine::column::{Column, LANES, Mask, lanes};
 use crate::machine::copy::{Copy, From, Part, Signal};
 use crate::machine::cta::Site;
-use crate::machine::event::Event;
+use crate::machine::event::{Event, Started};
 use crate::machine::finding::Fault;
 use crate::machine::memory::Chunk;
 use crate::machine::rule::{self, RunRule};
@@ -71,9 +71,35 @@ impl Machine<'_> {
             (self.stall.landed, self.stall.failed) = (self.time, 0);
         }
         let is_empty = copy.parts.is_empty();
-        self.copies.start(copy);
+        let started = self.options.events.then(|| self.started(&copy));
+        let id = self.copies.start(copy);
+        self.events.extend(started.map(|started| Event::Start(Box::new(Started { copy: id, ..started }))));
         if is_empty && let Some(done) = self.copies.take(self.copies.list.len() - 1) {
             self.signal(&done);
+        }
+    }
+
+    /// The event of a copy that is about to start.
+    fn started(&self, copy: &Copy) -> Started {
+        let (reads, writes) = Started::touches(&copy.parts);
+        let (is_async_proxy, order) = match &self.code.insts[copy.site.pc as usize].op {
+            Op::Copy(op) => {
+                let generic = op.family == Family::Small || matches!(op.what, What::Values(..));
+                (!generic, op.order)
+            }
+            _ => (true, None),
+        };
+        Started {
+            copy: 0,
+            by: copy.site,
+            reads,
+            writes,
+            map: copy.map,
+            signal: copy.signal.map(|signal| (signal, self.object_now(signal.cta, signal.address))),
+            family: copy.family,
+            is_async_proxy,
+            update: copy.update,
+            order,
         }
     }
 
@@ -87,6 +113,7 @@ impl Machine<'_> {
             groups: Box::new([NONE; LANES]),
             update: None,
             element: None,
+            map: None,
         }
     }
 
@@ -519,6 +546,9 @@ impl Machine<'_> {
         let warp = &mut self.warps[doing.warp];
         let commits = warp.commits[family as usize];
         self.copies.commit(doing.warp as u32, family, doing.lanes, &commits);
+        if self.options.events {
+            self.events.push(Event::Commit { by: doing.site(), family });
+        }
         for lane in lanes(doing.lanes) {
             warp.commits[family as usize][lane] += 1;
         }
@@ -554,7 +584,13 @@ impl Machine<'_> {
             let below = but.map(|but| u64::from(commits[lane]).saturating_sub(but.into()));
             self.copies.is_waiting(doing.warp as u32, family, lane, below, read)
         });
-        if waits { Then::Wait(State::Copies) } else { Then::Next }
+        if waits {
+            return Then::Wait(State::Copies);
+        }
+        if self.options.events {
+            self.events.push(Event::Waited { by: doing.site(), family, but, read });
+        }
+        Then::Next
     }
 
     /// A part of a copy lands: it is read, or written.
@@ -586,6 +622,10 @@ impl Machine<'_> {
         if let Some(signal) = done.signal {
             if self.ctas[signal.cta as usize].live_warps == 0 {
                 return;
+            }
+            if self.options.events {
+                let object = self.object_now(signal.cta, signal.address);
+                self.events.push(Event::Delivered { copy: done.id, object, bytes: signal.bytes });
             }
             self.complete(done.site, signal.cta, signal.address, signal.bytes);
         }
@@ -631,7 +671,7 @@ impl Machine<'_> {
                 let mut chunk = Chunk::zeros(size);
                 for at in (0..size).step_by(8) {
                     let part = (size - at).min(8);
-                    let (value, _) = self.read(0, 0, moved(place, at), part);
+                    let (value, _) = self.read(0, 0, place.moved(at), part);
                     chunk.data[at..at + part].copy_from_slice(&value.to_le_bytes()[..part]);
                 }
                 chunk
@@ -655,7 +695,7 @@ impl Machine<'_> {
             let size = usize::from(update.bytes);
             for at in (0..usize::from(part.size)).step_by(size.max(1)) {
                 let (operand, unknown) = chunk.element(at, size);
-                let place = moved(part.to, at);
+                let place = part.to.moved(at);
                 let (old, undefined) = self.read(0, 0, place, size);
                 let undefined = if undefined | unknown == 0 { 0 } else { u64::MAX >> (64 - 8 * size) };
                 self.write(0, 0, place, size, combine(update, old, operand), undefined);
@@ -665,7 +705,7 @@ impl Machine<'_> {
         if part.mask != u16::MAX {
             for byte in (0..usize::from(part.size)).filter(|byte| part.mask >> byte & 1 == 1) {
                 let (value, undefined) = chunk.element(byte, 1);
-                self.write(0, 0, moved(part.to, byte), 1, value, undefined);
+                self.write(0, 0, part.to.moved(byte), 1, value, undefined);
             }
             return;
         }
@@ -715,8 +755,8 @@ fn bulk_parts(lane: usize, size: usize, to: Place, from: Place, ends: [u32; 2], 
             let first = left.saturating_sub(at).min(PART);
             let last = PART - (at + PART).saturating_sub(size - right).min(PART);
             // The source place is that of the first byte that is not ignored.
-            let from = moved(from, (at + first).saturating_sub(left));
-            let part = Part::new(lane, PART as u8, From::Memory(from), moved(to, at));
+            let from = from.moved((at + first).saturating_sub(left));
+            let part = Part::new(lane, PART as u8, From::Memory(from), to.moved(at));
             Part { at: first as u8, len: (last - first.min(last)) as u8, rest_undefined: true, mask, ..part }
         })
         .collect()

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::meeting::Member;
+use super::meeting::{Member, all};
 use super::{Doing, Then, local};
 use crate::machine::Machine;
 use crate::machine::code::{NONE, Number};
@@ -76,6 +76,7 @@ impl Machine<'_> {
         let Some(members) = self.meet(doing, Meeting::Members(warp.op, named), named) else {
             return Then::Done;
         };
+        self.note_meeting(all(doing, &members), warp.op == WarpOp::Meet);
         self.perform(warp.op, &members);
         if self.stopped.is_some() { Then::Done } else { self.pass(doing, &members) }
     }

@@ -1,11 +1,12 @@
 //! Matrix instructions: all lanes of the warp together.
 
-use super::access::{Extent, moved};
+use super::access::Extent;
 use super::meeting::Member;
 use super::{Doing, Then, local};
 use crate::machine::Machine;
 use crate::machine::code::{Address, Dst, Matrix, Src};
 use crate::machine::column::{Column, LANES, lanes};
+use crate::machine::event::Touching;
 use crate::machine::matrix::{self, MatrixMove, Mma};
 
 /// Bytes of a row of a matrix.
@@ -16,6 +17,7 @@ impl Machine<'_> {
         let Some(members) = self.meet_aligned(doing) else { return Then::Done };
         // All stand at one instruction: as one group.
         let whole = whole(doing, &members);
+        self.note_meeting(whole.site(), false);
         match matrix {
             Matrix::Load(op, address, to) => self.load_matrix(&whole, *op, address, to),
             Matrix::Store(op, address, from) => self.store_matrix(&whole, *op, address, from),
@@ -60,7 +62,7 @@ impl Machine<'_> {
             let place = self.checked(doing, address, lane, Extent::natural(bases[lane], ROW as u64), false);
             let Some(place) = place else { continue };
             for half in [0, 8] {
-                let (value, undefined) = self.read(doing.warp, lane, moved(place, half), 8);
+                let (value, undefined) = self.read(doing.warp, lane, place.moved(half), 8);
                 data[lane][half..half + 8].copy_from_slice(&value.to_le_bytes());
                 unwritten[lane][half..half + 8].copy_from_slice(&undefined.to_le_bytes());
             }
@@ -68,6 +70,7 @@ impl Machine<'_> {
         if self.stopped.is_some() {
             return;
         }
+        self.note_access(doing, Touching::Read, None);
         let (values, bits) = (matrix::gather(op, &data), matrix::gather(op, &unwritten));
         for ((&d, values), bits) in to.iter().zip(&values).zip(&bits) {
             self.set_all(doing, d, values, bits);
@@ -94,9 +97,10 @@ impl Machine<'_> {
                     u64::from_le_bytes(bytes)
                 };
                 let (value, undefined) = (word(&data[lane]), word(&unwritten[lane]));
-                self.write(doing.warp, lane, moved(place, half), 8, value, undefined);
+                self.write(doing.warp, lane, place.moved(half), 8, value, undefined);
             }
         }
+        self.note_access(doing, Touching::Write, None);
         self.memory_changed(doing);
     }
 

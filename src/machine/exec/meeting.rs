@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use super::{Doing, Then};
 use crate::machine::column::Mask;
 use crate::machine::cta::Site;
+use crate::machine::event::Event;
 use crate::machine::rule;
 use crate::machine::warp::{Meeting, State};
 use crate::machine::{Machine, Reconverge};
@@ -170,10 +171,20 @@ impl Machine<'_> {
         self.ready.set(warp, true);
     }
 
+    /// Puts down that lanes have met.
+    pub(super) fn note_meeting(&mut self, by: Site, orders: bool) {
+        if self.options.events {
+            self.events.push(Event::Met { by, orders });
+        }
+    }
+
     /// All lanes execute it together, and nothing else is to be seen.
     pub(super) fn together(&mut self, doing: &Doing) -> Then {
         match self.meet_aligned(doing) {
-            Some(members) => self.pass(doing, &members),
+            Some(members) => {
+                self.note_meeting(all(doing, &members), false);
+                self.pass(doing, &members)
+            }
             None => Then::Done,
         }
     }
@@ -184,4 +195,10 @@ impl Machine<'_> {
         let named = if alone { doing.lanes } else { Mask::MAX };
         self.meet(doing, Meeting::Aligned(doing.pc), named)
     }
+}
+
+/// All lanes that take part in a meeting.
+pub(super) fn all(doing: &Doing, members: &[Member]) -> Site {
+    let lanes = members.iter().fold(0, |mask, member| mask | member.doing.lanes);
+    Site { lanes, ..doing.site() }
 }

@@ -18,7 +18,9 @@ use super::Machine;
 use super::code::{Op, Pc};
 use super::column::Mask;
 use super::cta::Site;
+use super::event::Event;
 use super::finding::{Fault, Finding, Outcome};
+use super::order::Fence;
 use super::rule::{self, RunRule};
 use super::warp::{Frame, State};
 use super::{Undefined, code};
@@ -122,7 +124,7 @@ impl Machine<'_> {
             Op::Sleep(time) => self.sleep(doing, time),
             Op::Stack(stack) => self.stack(doing, stack),
             Op::Together => self.together(doing),
-            Op::Fence => Then::Next,
+            Op::Fence(fence) => self.fence(doing, fence),
             Op::Unsupported => self.unsupported(doing),
             Op::Scalar { .. }
             | Op::Compare(_)
@@ -137,6 +139,14 @@ impl Machine<'_> {
             | Op::Switch { .. }
             | Op::Nothing => Then::Next,
         }
+    }
+
+    /// There is one order of all accesses here: only those who watch care.
+    fn fence(&mut self, doing: &Doing, fence: Fence) -> Then {
+        if self.options.events {
+            self.events.push(Event::Fence { by: doing.site(), fence });
+        }
+        Then::Next
     }
 
     fn unsupported(&mut self, doing: &Doing) -> Then {

@@ -2,12 +2,13 @@
 
 use smallvec::SmallVec;
 
-use super::meeting::Member;
+use super::meeting::{Member, all};
 use super::{Doing, Then, local};
 use crate::machine::Machine;
 use crate::machine::code::{ClusterBarrier, CtaBarrier, CtaBarrierKind, Op};
 use crate::machine::column::{LANES, Mask, lanes};
 use crate::machine::cta::{NamedBarrier, Site, Used};
+use crate::machine::event::Event;
 use crate::machine::rule;
 use crate::machine::warp::{Meeting, State};
 
@@ -81,6 +82,10 @@ impl Machine<'_> {
             named.voters += lanes.count_ones();
         }
         self.epoch += 1;
+        if self.options.events {
+            let waits = barrier.kind != CtaBarrierKind::Arrive;
+            self.events.push(Event::CtaArrived { by: all(doing, members), id, waits });
+        }
         if barrier.kind == CtaBarrierKind::Arrive {
             let then = self.pass(doing, members);
             self.complete_cta_barrier(cta, id);
@@ -154,6 +159,9 @@ impl Machine<'_> {
         }
         let done = std::mem::take(&mut self.ctas[cta].named[id as usize]);
         self.epoch += 1;
+        if self.options.events {
+            self.events.push(Event::CtaReleased { cta: cta as u32, id });
+        }
         for warp in warps {
             self.release(warp as usize, id, &done);
         }
@@ -195,7 +203,7 @@ impl Machine<'_> {
         } else {
             SmallVec::from_slice(&[Member { doing: *doing }])
         };
-        let all = members.iter().fold(0, |mask, member| mask | member.doing.lanes);
+        let all = all(doing, &members).lanes;
         if barrier.waits {
             return self.wait_for_cluster(doing, barrier, all, &members);
         }
@@ -212,6 +220,10 @@ impl Machine<'_> {
         self.warps[doing.warp].cluster_passed &= !all;
         self.warps[doing.warp].cluster_arrived |= all;
         self.epoch += 1;
+        if self.options.events {
+            let by = Site { lanes: all, ..doing.site() };
+            self.events.push(Event::ClusterArrived { by, releases: barrier.orders });
+        }
         let then = if barrier.aligned { self.pass(doing, &members) } else { Then::Next };
         let cluster = self.ctas[self.warps[doing.warp].cta as usize].cluster;
         self.complete_cluster_barrier(cluster as usize);
@@ -237,6 +249,10 @@ impl Machine<'_> {
         }
         if self.warps[doing.warp].cluster_arrived & all == 0 {
             self.warps[doing.warp].cluster_passed &= !all;
+            if self.options.events {
+                let by = Site { lanes: all, ..doing.site() };
+                self.events.push(Event::ClusterWaited { by, acquires: barrier.orders });
+            }
             return if barrier.aligned { self.pass(doing, members) } else { Then::Next };
         }
         if !barrier.aligned {
@@ -261,6 +277,9 @@ impl Machine<'_> {
             return;
         }
         self.epoch += 1;
+        if self.options.events {
+            self.events.push(Event::ClusterReleased { cluster: cluster as u32 });
+        }
         for warp in warps {
             let state = &mut self.warps[warp as usize];
             state.cluster_passed |= state.cluster_arrived;
@@ -279,6 +298,9 @@ impl Machine<'_> {
     /// Lanes end.
     pub(super) fn end_lanes(&mut self, doing: &Doing) -> Then {
         let site = doing.site();
+        if self.options.events {
+            self.events.push(Event::Exited { by: site });
+        }
         let warp = &mut self.warps[doing.warp];
         warp.alive &= !doing.lanes;
         let group = &mut warp.groups[doing.group];
@@ -335,6 +357,9 @@ impl Machine<'_> {
             return;
         }
         self.keep_history(cta);
+        if self.options.events {
+            self.events.push(Event::CtaEnded { cta });
+        }
         let entry = &mut self.ctas[cta as usize];
         entry.shared = Default::default();
         entry.objects = Default::default();

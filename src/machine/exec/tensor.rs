@@ -1,14 +1,16 @@
 //! Tensor copies, and instructions that change tensor maps.
 
-use super::access::{Extent, moved};
+use super::access::Extent;
 use super::{Doing, Place, Then};
 use crate::machine::Machine;
 use crate::machine::code::{self, Address, Family, Number, Src, TensorMapOp, Update, UpdateOp};
 use crate::machine::column::{Column, lanes};
 use crate::machine::copy::{From, Part};
 use crate::machine::cta::Site;
+use crate::machine::event::{Event, Touching};
 use crate::machine::finding::{Fault, Outcome};
 use crate::machine::memory::Chunk;
+use crate::machine::order::{Fence, ProxyFence};
 use crate::machine::rule;
 use crate::machine::tensor::{BoxFault, Direction, Element, MAP_BYTES, Mode, ReplaceError, TensorMap};
 
@@ -80,10 +82,16 @@ impl Machine<'_> {
         map
     }
 
+    /// Where the tensor map of a copy is.
+    fn map_place(&self, doing: &Doing, copy: &code::Copy, lane: usize) -> Option<Place> {
+        let code::What::Tensor { map, .. } = &copy.what else { return None };
+        self.place(doing.warp, map, map_at(self.bases(doing, map)[lane])).ok()
+    }
+
     fn map_bytes(&self, place: Place) -> [u8; MAP_BYTES] {
         let mut bytes = [0; MAP_BYTES];
         for (index, chunk) in bytes.chunks_mut(16).enumerate() {
-            chunk.copy_from_slice(&self.read_chunk(moved(place, 16 * index), 16).data);
+            chunk.copy_from_slice(&self.read_chunk(place.moved(16 * index), 16).data);
         }
         bytes
     }
@@ -125,10 +133,11 @@ impl Machine<'_> {
             return;
         }
         let pieces: Vec<_> = tile.collect();
+        let map_place = self.map_place(doing, copy, lane);
         for (place, signal) in targets {
             let family = if signal.is_none() { Some(Family::Bulk) } else { None };
             let mut started = self.new_copy(doing, 1 << lane, family);
-            (started.signal, started.update) = (signal, update);
+            (started.signal, started.update, started.map) = (signal, update, map_place);
             started.element = (direction == Direction::Load).then_some(map.element);
             for piece in &pieces {
                 let Some(part) = self.box_part(doing, lane, map, place, piece, direction) else { return };
@@ -222,6 +231,7 @@ impl Machine<'_> {
                         Err(error) => self.replace_error(doing, lane, error),
                     }
                 }
+                self.note_access(doing, Touching::Write, None);
             }
             TensorMapOp::Copy(to, from) => {
                 let Some(members) =
@@ -245,18 +255,24 @@ impl Machine<'_> {
         let lane = doing.lanes.trailing_zeros() as usize % 32;
         let (to_base, from_base) = (self.bases(doing, to)[lane], self.bases(doing, from)[lane]);
         let from = self.checked(doing, from, lane, map_at(from_base), false);
+        self.note_access(doing, Touching::Read, None);
         let to = self.checked(doing, to, lane, map_at(to_base), true);
+        self.note_access(doing, Touching::Write, None);
         let (Some(to), Some(from)) = (to, from) else { return };
         let bytes = self.map_bytes(from);
         self.write_map(doing, lane, to, &bytes);
         self.memory_changed(doing);
+        if self.options.events {
+            let fence = Fence { proxy: Some(ProxyFence::MapRelease), ..Fence::default() };
+            self.events.push(Event::Fence { by: doing.site(), fence });
+        }
     }
 
     fn write_map(&mut self, doing: &Doing, lane: usize, place: Place, bytes: &[u8; MAP_BYTES]) {
         for (index, part) in bytes.chunks(8).enumerate() {
             let mut value = [0; 8];
             value.copy_from_slice(part);
-            self.write(doing.warp, lane, moved(place, 8 * index), 8, u64::from_le_bytes(value), 0);
+            self.write(doing.warp, lane, place.moved(8 * index), 8, u64::from_le_bytes(value), 0);
         }
     }
 

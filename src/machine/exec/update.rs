@@ -1,6 +1,6 @@
 //! Atomics and reductions: what becomes of the old value.
 
-use super::access::{Extent, moved};
+use super::access::Extent;
 use super::{Doing, Place, local};
 use crate::machine::Machine;
 use crate::machine::code::{Access, Number, Update, UpdateOp};
@@ -93,12 +93,12 @@ impl Machine<'_> {
             }
             let Some(place) = place else { continue };
             let old: Vec<(u64, u64)> = (0..from.len())
-                .map(|index| self.read(doing.warp, lane, moved(place, index * size), size))
+                .map(|index| self.read(doing.warp, lane, place.moved(index * size), size))
                 .collect();
             let mask = u64::MAX >> (64 - 8 * size);
             let matches = old.iter().zip(&from).all(|((old, _), from)| *old == from[lane] & mask);
             for (index, &(value, undefined)) in old.iter().enumerate() {
-                let at = moved(place, index * size);
+                let at = place.moved(index * size);
                 let operand = from[index][lane];
                 let unknown = self.undefined_bits(doing, access.from[index], lane) & mask;
                 let (new, new_undefined) = match update.op {

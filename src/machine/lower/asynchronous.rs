@@ -2,7 +2,7 @@
 
 use super::memory::update;
 use super::operand::window_of;
-use super::{Lowered, Lowerer, Unsupported};
+use super::{Lowered, Lowerer, Unsupported, order};
 use crate::isa::table::Shape;
 use crate::isa::{Arg, Form, Mod, RowMatch};
 use crate::machine::barrier::{Layout, PhaseType};
@@ -37,6 +37,7 @@ impl<'a> Lowerer<'a, '_> {
             p: [NONE; 2],
             report: Dst::SINK,
             mask: self.optional(row, Arg::Mask)?,
+            order: order::of_barrier(row),
         };
         match op {
             BarrierOp::Init(_) | BarrierOp::CompleteTx | BarrierOp::ExpectTx => {
@@ -141,6 +142,7 @@ impl<'a> Lowerer<'a, '_> {
             update: None,
             family: Family::Bulk,
             align: 16,
+            order: None,
         })
     }
 
@@ -215,6 +217,7 @@ impl<'a> Lowerer<'a, '_> {
             update,
             family: Family::Bulk,
             align: 128,
+            order: None,
         };
         self.simple(Op::Copy(Box::new(copy)))
     }
@@ -244,6 +247,7 @@ impl<'a> Lowerer<'a, '_> {
             update,
             family: Family::Bulk,
             align: total.min(16) as u8,
+            order: order::of_access(row),
         };
         self.simple(Op::Copy(Box::new(copy)))
     }
@@ -261,6 +265,7 @@ impl<'a> Lowerer<'a, '_> {
             update: None,
             family: Family::Bulk,
             align: 16,
+            order: None,
         };
         self.simple(Op::Copy(Box::new(copy)))
     }

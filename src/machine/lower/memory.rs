@@ -1,7 +1,7 @@
 //! Loads, stores, atomics, moves of parts, address conversions, matrices.
 
 use super::operand::{columns_of, window_of};
-use super::{Lowered, Lowerer, Unsupported};
+use super::{Lowered, Lowerer, Unsupported, order};
 use crate::isa::operand::{resolve_length, resolve_type};
 use crate::isa::table::{Shape, Value as Spec};
 use crate::isa::{Arg, Form, Mod, RowMatch};
@@ -25,26 +25,27 @@ impl<'a> Lowerer<'a, '_> {
                 _ => to.push(self.register_dst((value, ty), ty.bits(), ty.is_signed())?),
             }
         }
-        self.access(AccessKind::Load, address, ty, to, Vec::new())
+        self.access(row, AccessKind::Load, address, ty, (to, Vec::new()))
     }
 
     pub(super) fn store(&mut self, row: &'a RowMatch) -> Lowered {
         let address = self.address(row, Arg::Addr)?;
         let (values, ty) = self.data(row, Arg::A)?;
         let from = self.all_sources(values, ty)?;
-        self.access(AccessKind::Store, address, ty, Vec::new(), from)
+        self.access(row, AccessKind::Store, address, ty, (Vec::new(), from))
     }
 
     fn access(
         &mut self,
+        row: &RowMatch,
         kind: AccessKind,
         address: crate::machine::code::Address,
         ty: Type,
-        to: Vec<Dst>,
-        from: Vec<Src>,
+        (to, from): (Vec<Dst>, Vec<Src>),
     ) -> Lowered {
         let bytes = ty.bytes().min(8) as u8;
-        let access = Access { kind, address, bytes, to, from, swap: Vec::new() };
+        let order = order::of_access(row);
+        let access = Access { kind, address, bytes, to, from, swap: Vec::new(), order };
         self.simple(Op::Memory(Box::new(access)))
     }
 
@@ -91,6 +92,7 @@ impl<'a> Lowerer<'a, '_> {
             to: Vec::new(),
             from: vec![size],
             swap: Vec::new(),
+            order: None,
         };
         self.simple(Op::Memory(Box::new(access)))
     }
@@ -115,7 +117,8 @@ impl<'a> Lowerer<'a, '_> {
         }
         let kind = AccessKind::Update(update(row, ty)?);
         let bytes = ty.bytes().min(8) as u8;
-        let access = Access { kind, address, bytes, to, from, swap };
+        let order = Some(order::of_update(row));
+        let access = Access { kind, address, bytes, to, from, swap, order };
         self.simple(Op::Memory(Box::new(access)))
     }
 

@@ -7,6 +7,7 @@ mod asynchronous;
 mod control;
 mod memory;
 mod operand;
+mod order;
 mod warp;
 
 use rustc_hash::FxHashMap;
@@ -411,7 +412,7 @@ impl<'a, 'b> Lowerer<'a, 'b> {
             | F::FenceProxyAcqRel
             | F::FenceProxyFabric
             | F::Membar
-            | F::MembarProxy => self.simple(Op::Fence),
+            | F::MembarProxy => self.simple(Op::Fence(order::of_fence(row))),
             F::SetmaxnregInc | F::SetmaxnregDec => self.simple(Op::Together),
             // Hints, and what nothing in this launch depends on: no grid ran before, none waits for this one.
             F::Brkpt

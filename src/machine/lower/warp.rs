@@ -78,7 +78,10 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     pub(super) fn cluster_barrier(&mut self, row: &'a RowMatch, waits: bool) -> Lowered {
-        self.simple(Op::Cluster(ClusterBarrier { waits, aligned: row.has(Mod::Aligned) }))
+        self.simple({
+            let (aligned, orders) = (row.has(Mod::Aligned), super::order::of_cluster_barrier(row));
+            Op::Cluster(ClusterBarrier { waits, aligned, orders })
+        })
     }
 }
 

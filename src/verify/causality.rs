@@ -1,0 +1,304 @@
+//! Happens-before: the causality order of the memory model (PTX ISA §8.8), lane by lane.
+//!
+//! What somebody knows has layers: what happened before, and of that what a fence between ways to memory has
+//! covered since. A fence covers only what its lane knew when it executed it.
+
+use smallvec::SmallVec;
+
+use super::clock::{Mark, Shared, Time};
+use super::order::{Knowledge, Order};
+use crate::machine::column::Mask;
+use crate::machine::cta::Site;
+use crate::machine::order::{Fence, ProxyFence, Scope};
+
+/// Ways on which something comes before something else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Layer {
+    /// Without regard to proxies.
+    Plain,
+    /// With a fence to the asynchronous proxy, of shared memory.
+    AsyncShared,
+    /// The same of global memory.
+    AsyncGlobal,
+    /// With a release fence of tensor maps.
+    MapRelease,
+    /// With an acquire fence of tensor maps behind that.
+    MapAcquire,
+    /// Initialisations of barriers, with the fence that publishes them.
+    Inits,
+}
+
+const LAYERS: usize = 6;
+
+/// What a lane knows to have happened before.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Known([Shared; LAYERS]);
+
+impl Known {
+    /// One layer of it.
+    #[inline]
+    pub fn layer(&self, layer: Layer) -> &Shared {
+        &self.0[layer as usize]
+    }
+
+    /// What is before is covered now, in another layer.
+    fn cover(&mut self, from: Layer, to: Layer, own: Option<(u32, Mask, Time)>) {
+        let source = self.0[from as usize].clone();
+        let target = &mut self.0[to as usize];
+        target.join(&source);
+        if let Some((warp, mask, time)) = own {
+            target.add(warp, mask, time);
+        }
+    }
+
+    /// Only the barriers that were published.
+    fn only_inits(&self) -> Known {
+        let mut known = Known::default();
+        known.0[Layer::Inits as usize] = self.0[Layer::Inits as usize].clone();
+        known
+    }
+}
+
+impl Knowledge for Known {
+    fn join(&mut self, other: &Known) {
+        self.0.iter_mut().zip(&other.0).for_each(|(own, theirs)| own.join(theirs));
+    }
+
+    fn add(&mut self, warp: u32, mask: Mask, time: Time) {
+        self.0[Layer::Plain as usize].add(warp, mask, time);
+    }
+
+    fn clock(&self) -> &Shared {
+        self.layer(Layer::Plain)
+    }
+
+    fn raise_mark(&mut self, mark: Mark, number: i64) {
+        self.0[Layer::Plain as usize].raise_mark(mark, number);
+    }
+}
+
+/// Which CTAs belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// The CTA of each warp.
+    pub cta_of: Vec<u32>,
+    /// The cluster of each CTA.
+    pub cluster_of: Vec<u32>,
+    /// The address of the first byte of shared memory.
+    pub shared_start: u64,
+}
+
+impl Topology {
+    /// The CTA of a warp.
+    pub fn cta(&self, warp: u32) -> u32 {
+        self.cta_of.get(warp as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// The cluster of a CTA.
+    pub fn cluster(&self, cta: u32) -> u32 {
+        self.cluster_of.get(cta as usize).copied().unwrap_or(u32::MAX)
+    }
+
+    /// Whether a scope of one CTA includes another.
+    pub fn includes(&self, scope: Scope, from: u32, to: u32) -> bool {
+        match scope {
+            Scope::Cta => from == to,
+            Scope::Cluster => self.cluster(from) == self.cluster(to),
+            Scope::Gpu | Scope::Sys => true,
+        }
+    }
+}
+
+/// What was released at one place: by the CTA that did it, and with which scope.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Releases(SmallVec<[(Scope, u32, Known); 1]>);
+
+impl Releases {
+    /// Adds a release.
+    pub fn add(&mut self, scope: Scope, cta: u32, what: &Known) {
+        match self.0.iter_mut().find(|(s, c, _)| (*s, *c) == (scope, cta)) {
+            Some((.., known)) => known.join(what),
+            None => self.0.push((scope, cta, what.clone())),
+        }
+    }
+
+    /// Whether nothing was released.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a CTA acquires with a scope. Both scopes must include the other side.
+    pub fn acquired(&self, topology: &Topology, scope: Scope, cta: u32) -> Known {
+        let mut all = Known::default();
+        for (other, from, known) in &self.0 {
+            if topology.includes(*other, *from, cta) && topology.includes(scope, cta, *from) {
+                all.join(known);
+            }
+        }
+        all
+    }
+}
+
+/// A release fence of lanes: what they knew then.
+#[derive(Clone, Debug, Hash)]
+struct Released {
+    lanes: Mask,
+    scope: Scope,
+    known: Known,
+    time: Time,
+}
+
+/// The fences of a warp that still matter.
+#[derive(Clone, Debug, Default, Hash)]
+struct Fences {
+    released: SmallVec<[Released; 1]>,
+    /// What lanes have observed with relaxed operations.
+    observed: SmallVec<[(Mask, Releases); 1]>,
+}
+
+/// So many observations of a warp wait for a fence at most.
+const MOST_OBSERVED: usize = 16;
+
+/// The order.
+#[derive(Clone, Debug, Default)]
+pub struct Causality {
+    /// What each lane knows.
+    pub order: Order<Known>,
+    fences: Vec<Fences>,
+}
+
+impl Causality {
+    /// Adds what everybody knows to a hash.
+    pub fn hash_into(&self, state: &mut impl std::hash::Hasher) {
+        use std::hash::Hash;
+        self.order.hash_into(state);
+        self.fences.hash(state);
+    }
+
+    fn fences(&mut self, warp: u32) -> &mut Fences {
+        let warp = warp as usize;
+        if self.fences.len() <= warp {
+            self.fences.resize_with(warp + 1, Fences::default);
+        }
+        &mut self.fences[warp]
+    }
+
+    /// Lanes execute a fence.
+    pub fn fence(&mut self, by: Site, time: Time, fence: Fence, topology: &Topology) {
+        if let Some(order) = fence.threads {
+            if order.acquires {
+                self.acquire_observed(by, order.scope, topology);
+            }
+            if order.releases {
+                self.release_by_fence(by, time, order.scope);
+            }
+        }
+        let warp = by.warp;
+        self.order.change(warp, by.lanes, |lanes, known| {
+            let own = Some((warp, lanes, time));
+            match fence.proxy {
+                Some(ProxyFence::Async { shared, global }) => {
+                    if shared {
+                        known.cover(Layer::Plain, Layer::AsyncShared, own);
+                    }
+                    if global {
+                        known.cover(Layer::Plain, Layer::AsyncGlobal, own);
+                    }
+                }
+                Some(ProxyFence::MapRelease) => known.cover(Layer::Plain, Layer::MapRelease, own),
+                Some(ProxyFence::MapAcquire) => known.cover(Layer::MapRelease, Layer::MapAcquire, None),
+                None => {}
+            }
+            if fence.inits {
+                known.cover(Layer::Plain, Layer::Inits, own);
+            }
+        });
+    }
+
+    fn release_by_fence(&mut self, by: Site, time: Time, scope: Scope) {
+        let classes: SmallVec<[(Mask, Known); 2]> =
+            self.order.of(by.warp, by.lanes).map(|(lanes, known)| (lanes, known.clone())).collect();
+        let seen = classes.iter().fold(0, |all, (lanes, _)| all | lanes);
+        let fences = self.fences(by.warp);
+        for old in &mut fences.released {
+            if old.scope <= scope {
+                old.lanes &= !by.lanes;
+            }
+        }
+        fences.released.retain(|old| old.lanes != 0);
+        let rest = (by.lanes & !seen != 0).then(|| (by.lanes & !seen, Known::default()));
+        for (lanes, known) in classes.into_iter().chain(rest) {
+            fences.released.push(Released { lanes, scope, known, time });
+        }
+    }
+
+    fn acquire_observed(&mut self, by: Site, scope: Scope, topology: &Topology) {
+        let cta = topology.cta(by.warp);
+        let observed = self.fences(by.warp).observed.clone();
+        for (lanes, releases) in &observed {
+            let inside = lanes & by.lanes;
+            if inside != 0 {
+                self.order.learn(by.warp, inside, &releases.acquired(topology, scope, cta));
+            }
+        }
+        let fences = self.fences(by.warp);
+        fences.observed.iter_mut().for_each(|(lanes, _)| *lanes &= !by.lanes);
+        fences.observed.retain(|(lanes, _)| *lanes != 0);
+    }
+
+    /// Lanes observe something: what was released there counts at once, or with their next fence.
+    pub fn observe(
+        &mut self,
+        by: Site,
+        releases: &Releases,
+        acquires: bool,
+        scope: Scope,
+        topology: &Topology,
+    ) {
+        if releases.is_empty() {
+            return;
+        }
+        if acquires {
+            let known = releases.acquired(topology, scope, topology.cta(by.warp));
+            return self.order.learn(by.warp, by.lanes, &known);
+        }
+        let observed = &mut self.fences(by.warp).observed;
+        if observed.len() >= MOST_OBSERVED {
+            observed.remove(0);
+        }
+        observed.push((by.lanes, releases.clone()));
+    }
+
+    /// What lanes release at a place, each way with its scope.
+    pub fn released(
+        &self,
+        by: Site,
+        time: Time,
+        releases: bool,
+        scope: Scope,
+    ) -> SmallVec<[(Scope, Known); 2]> {
+        let mut all: SmallVec<[(Scope, Known); 2]> = SmallVec::new();
+        if releases {
+            all.push((scope, self.order.give(by.warp, by.lanes, time)));
+        }
+        let fences = self.fences.get(by.warp as usize).into_iter().flat_map(|fences| &fences.released);
+        for fence in fences.filter(|fence| fence.lanes & by.lanes != 0) {
+            let mut known = fence.known.clone();
+            known.add(by.warp, fence.lanes & by.lanes, fence.time);
+            // Both the fence and the operation have to include the other side.
+            all.push((fence.scope.min(scope), known));
+        }
+        all
+    }
+
+    /// What lanes release at the barrier of their cluster.
+    pub fn released_to_cluster(&self, by: Site, time: Time, releases: bool) -> Known {
+        let mut all = self.order.together(by.warp, by.lanes).only_inits();
+        for (scope, known) in self.released(by, time, releases, Scope::Cluster) {
+            if scope >= Scope::Cluster {
+                all.join(&known);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,291 @@
+//! What is said of races and of conditions that fail.
+
+use super::phase::{Condition, Doubt};
+use super::race::{Missing, Race};
+use super::rule;
+use super::shadow::{Access, Does, Region, Who};
+use super::watch::{Outlived, Watch};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::isa::{Form, OPS};
+use crate::machine::code::Family;
+use crate::machine::cta::Site;
+use crate::machine::finding::Finding;
+use crate::machine::rule::RunRule;
+use crate::machine::words::count;
+use crate::machine::{Machine, Place};
+
+/// The words for what a run of a machine showed.
+pub struct Explain<'a, 'p> {
+    /// The machine at the end of the run.
+    pub machine: &'a Machine<'p>,
+    /// What was seen.
+    pub watch: &'a Watch,
+    /// Whether what shipped code often does is an error.
+    pub strict: bool,
+}
+
+fn finding(rule: &'static RunRule, diagnostic: Diagnostic, count: u64) -> Finding {
+    let diagnostic =
+        if diagnostic.helps.is_empty() { diagnostic.help(rule.advice) } else { diagnostic };
+    Finding { rule, diagnostic, count }
+}
+
+impl Explain<'_, '_> {
+    /// A race, with both sides and what is missing between them.
+    pub fn race(&self, race: &Race) -> Finding {
+        let rule = rule_of(race);
+        let place = self.place(race.region, race.start, race.end);
+        let (old, new) = (race.old.pc, race.new.pc);
+        let message = if race.old.does.is_of_barrier() || race.new.does.is_of_barrier() {
+            format!("race on the barrier {place}: {} and {} are in no order", self.noun(&race.new), self.noun(&race.old))
+        } else if race.missing == Missing::Fence {
+            format!(
+                "race between proxies on {place}: no proxy fence covers {} before {}",
+                self.noun(&race.old),
+                self.noun(&race.new)
+            )
+        } else {
+            format!("race on {place}: {} and {} are in no order", self.noun(&race.new), self.noun(&race.old))
+        };
+        let new_site = Site { pc: new, warp: race.new.warp, lanes: race.new_lanes };
+        let old_site = Site { pc: old, warp: race.old.warp, lanes: race.old_lanes };
+        let mut diagnostic = Diagnostic::new(&rule.rule, self.machine.span(new), message)
+            .label(self.side(&race.new, new_site))
+            .also(self.machine.span(old), self.side(&race.old, old_site));
+        for note in self.reasons(race, old_site, new_site) {
+            diagnostic = diagnostic.note(note);
+        }
+        if self.strict {
+            diagnostic = diagnostic.severity(Severity::Error);
+        }
+        finding(rule, diagnostic, race.count)
+    }
+
+    fn place(&self, region: Region, start: u64, end: u64) -> String {
+        let place = match region {
+            Region::Global(piece) => Place::Global(piece as usize, start as usize),
+            Region::Shared(cta) => Place::Shared(cta, start as usize),
+        };
+        let name = self.machine.place_name(place);
+        match end - start {
+            1 => name,
+            bytes => format!("{} at {name}", count(bytes, "byte")),
+        }
+    }
+
+    /// "the read at line 7"
+    fn noun(&self, access: &Access) -> String {
+        let line = self.machine.line(access.pc);
+        let what = match (access.who, access.does) {
+            (Who::Copy(_), Does::Reads) => "the copy's read",
+            (Who::Copy(_), Does::ReadsMap) => "the copy's use of the tensor map",
+            (Who::Copy(_), Does::Updates(..)) => "the copy's reduction",
+            (Who::Copy(_), Does::Uses) => "the copy's signal",
+            (Who::Copy(_), _) => "the copy's write",
+            (Who::Warp(_), Does::Reads | Does::ReadsMap) => "the read",
+            (Who::Warp(_), Does::Writes) => "the write",
+            (Who::Warp(_), Does::Updates(..)) => "the atomic update",
+            (Who::Warp(_), Does::Inits) => "its initialisation",
+            (Who::Warp(_), Does::Invalidates) => "its end",
+            (Who::Warp(_), Does::Uses) => "its use",
+        };
+        format!("{what} at line {line}")
+    }
+
+    /// "read by thread 0, through the generic proxy"
+    fn side(&self, access: &Access, site: Site) -> String {
+        let threads = self.machine.threads(site);
+        let proxy = if access.is_async_proxy { ", through the async proxy" } else { "" };
+        match (access.who, access.does) {
+            (Who::Copy(_), Does::Reads) => format!("read by a copy of {threads}{proxy}"),
+            (Who::Copy(_), Does::ReadsMap) => format!("used by a copy of {threads}, through the tensormap proxy"),
+            (Who::Copy(_), Does::Updates(..)) => format!("updated by a copy of {threads}{proxy}"),
+            (Who::Copy(_), Does::Uses) => format!("signalled by a copy of {threads}"),
+            (Who::Copy(_), _) => format!("written by a copy of {threads}{proxy}"),
+            (Who::Warp(_), Does::Reads | Does::ReadsMap) => format!("read by {threads}"),
+            (Who::Warp(_), Does::Writes) => format!("written by {threads}"),
+            (Who::Warp(_), Does::Updates(..)) => format!("updated by {threads}"),
+            (Who::Warp(_), Does::Inits) => format!("made a barrier by {threads}"),
+            (Who::Warp(_), Does::Invalidates) => format!("invalidated by {threads}"),
+            (Who::Warp(_), Does::Uses) => format!("used by {threads}"),
+        }
+    }
+
+    /// What is missing, in a sentence or two.
+    fn reasons(&self, race: &Race, old: Site, new: Site) -> Vec<String> {
+        let (first, second) = (self.machine.line(old.pc), self.machine.line(new.pc));
+        match race.missing {
+            Missing::Fence if race.new.does == Does::ReadsMap => vec![format!(
+                "between line {first} and line {second} the release fence and then the acquire fence of the tensormap proxy are missing"
+            )],
+            Missing::Fence => vec![format!(
+                "needs `{}` after line {first} in the threads of that access, before the barrier or arrival that line {second} waits for",
+                proxy_fence()
+            )],
+            Missing::End => self.end_reasons(race, old, new),
+            Missing::Scope => vec![self.scope_reason(race, old, new)],
+            Missing::Order if (race.old.who, race.old.time) == (race.new.who, race.new.time) => {
+                vec!["lanes of one instruction access the same bytes with different values".to_string()]
+            }
+            Missing::Order | Missing::Nothing => vec![self.order_reason(race, old, new)],
+        }
+    }
+
+    fn end_reasons(&self, race: &Race, old: Site, new: Site) -> Vec<String> {
+        let Who::Copy(id) = race.old.who else { return Vec::new() };
+        let Some(agent) = self.watch.agents.get(id) else { return Vec::new() };
+        let threads = self.machine.threads(new);
+        let second = self.machine.line(new.pc);
+        let mut reasons = Vec::new();
+        if let Some((cta, address)) = agent.barrier {
+            let name = self.machine.barrier_name(cta, address);
+            let phase = agent.phase().map_or(String::new(), |phase| format!(" phase {phase}"));
+            reasons.push(format!(
+                "no wait on {name}{phase}, which counts the copy's bytes, lies before line {second} for {threads}"
+            ));
+        } else if agent.is_waited_for() {
+            let issuer = self.machine.threads(Site { lanes: race.old_lanes, ..old });
+            reasons.push(format!(
+                "the copy's end is known to {issuer} only, by its wait; nothing tells {threads}: they have to synchronise behind that wait"
+            ));
+        } else if agent.is_only_read() && race.old.does.writes() {
+            reasons.push(
+                "the wait with `.read` says only that the source has been read: what the copy writes needs a wait without it"
+                    .to_string(),
+            );
+        } else if agent.is_uncommitted(race.old_lanes.trailing_zeros() as usize % 32) {
+            reasons.push("the copy is in no group yet: no wait for groups covers it".to_string());
+        } else {
+            let wait = match agent.family {
+                Some(Family::Small) | None => "no wait for groups, and no barrier",
+                Some(Family::Bulk) => "no wait for bulk groups",
+            };
+            reasons.push(format!(
+                "{wait} covers the copy before line {second}: groups count for the thread that closed them, and a wait for all but N leaves the newest N"
+            ));
+        }
+        reasons
+    }
+
+    fn scope_reason(&self, race: &Race, old: Site, new: Site) -> String {
+        let scope = |access: &Access| access.strong.map_or("", |scope| scope.as_str());
+        format!(
+            "both are strong, but the scopes `{}` at line {} and `{}` at line {} do not both include the other side ({} and {})",
+            scope(&race.old),
+            self.machine.line(old.pc),
+            scope(&race.new),
+            self.machine.line(new.pc),
+            self.machine.threads(old),
+            self.machine.threads(new)
+        )
+    }
+
+    fn order_reason(&self, race: &Race, old: Site, new: Site) -> String {
+        let (first, second) = (self.machine.line(old.pc), self.machine.line(new.pc));
+        let cta = |site: Site| self.machine.warps[site.warp as usize].cta;
+        let cluster = |site: Site| self.machine.ctas[cta(site) as usize].cluster;
+        let mixed = match (race.old.strong, race.new.strong) {
+            (Some(_), None) | (None, Some(_)) if !race.old.does.is_of_barrier() && !race.new.does.is_of_barrier() => {
+                "; one of them is weak, so they race even where both would be harmless"
+            }
+            _ => "",
+        };
+        let how = if old.warp == new.warp {
+            "no warp barrier, and no other synchronisation of the lanes,"
+        } else if cta(old) == cta(new) {
+            "no barrier of the CTA, and no arrival that the other side waits for,"
+        } else if cluster(old) == cluster(new) {
+            "no barrier of the cluster, and no arrival with cluster scope that the other side waits for,"
+        } else {
+            "no release that the other side acquires, both with a scope of the device,"
+        };
+        format!("{how} lies between line {first} and line {second}{mixed}")
+    }
+
+    /// An access that may outlive the memory.
+    pub fn outlived(&self, outlived: &Outlived) -> Finding {
+        let Outlived { access, is_copy, cta, exit } = *outlived;
+        let name = self.machine.cta_name(cta);
+        let what = if is_copy { "this copy" } else { "this access" };
+        let message = format!("nothing orders {what} to shared memory of {name} before that CTA ends");
+        let diagnostic = Diagnostic::new(&rule::OUTLIVED.rule, self.machine.span(access.pc), message)
+            .label(format!("by {}", self.machine.threads(access)))
+            .also(self.machine.span(exit.pc), format!("left here by {}", self.machine.threads(exit)));
+        finding(&rule::OUTLIVED, diagnostic, 1)
+    }
+
+    /// A condition that fails.
+    pub fn doubt(&self, doubt: &Doubt) -> Finding {
+        let rule = match doubt.condition {
+            _ if doubt.only_lanes => &rule::SEPARATE,
+            _ if doubt.only_relaxed => &rule::RELAXED_ORDER,
+            Condition::EarlyArrival => &rule::EARLY_ARRIVAL,
+            Condition::EarlyWait => &rule::EARLY_WAIT,
+            Condition::LappedWait => &rule::LAPPED_WAIT,
+            Condition::EarlyExpect => &rule::EARLY_EXPECT,
+            Condition::LateExpect => &rule::LATE_EXPECT,
+            Condition::EarlyBytes => &rule::EARLY_BYTES,
+            Condition::LateIncrement => &rule::LATE_INCREMENT,
+            Condition::LastPromise => &rule::LAST_PROMISE,
+            Condition::MixedGenerations => &rule::MIXED_GENERATIONS,
+        };
+        let (first, second) = (doubt.first.by, doubt.second.by);
+        let (early, late) = (self.machine.line(second.pc), self.machine.line(first.pc));
+        let name = doubt.object.map_or(String::new(), |o| {
+            format!("{} ", self.machine.barrier_name(o.cta, o.address))
+        });
+        let message = match doubt.condition {
+            Condition::EarlyArrival => format!("{name}: the arrival at line {early} could land before the phase is over that line {late} belongs to"),
+            Condition::EarlyWait => format!("{name}: the wait at line {early} could be asked before the phase is over that line {late} belongs to"),
+            Condition::LappedWait => format!("{name}: the next phase could complete (line {early}) before the wait at line {late} has looked"),
+            Condition::EarlyExpect | Condition::EarlyBytes => format!("{name}: the bytes of line {early} could count for the phase that line {late} belongs to"),
+            Condition::LateExpect => format!("{name}: the phase could complete (line {early}) before the bytes of line {late} are announced"),
+            Condition::LateIncrement => format!("{name}: the phase could complete (line {early}) before line {late} counts its arrival in"),
+            Condition::LastPromise => format!("{name}: the arrival at line {late} could be the last of its phase"),
+            Condition::MixedGenerations => format!("the arrival at line {early} could take part in the round that line {late} belongs to"),
+        };
+        let message = message.replace(" :", ":");
+        let (at, other) = match doubt.condition {
+            Condition::EarlyArrival
+            | Condition::EarlyWait
+            | Condition::EarlyExpect
+            | Condition::EarlyBytes
+            | Condition::MixedGenerations => (second, first),
+            Condition::LappedWait
+            | Condition::LateExpect
+            | Condition::LateIncrement
+            | Condition::LastPromise => (first, second),
+        };
+        let mut diagnostic = Diagnostic::new(&rule.rule, self.machine.span(at.pc), message)
+            .label(format!("by {}", self.machine.threads(at)));
+        if other.pc != at.pc {
+            diagnostic = diagnostic
+                .also(self.machine.span(other.pc), format!("by {}", self.machine.threads(other)));
+        }
+        if self.strict && doubt.only_lanes {
+            diagnostic = diagnostic.severity(Severity::Error);
+        }
+        finding(rule, diagnostic, 1)
+    }
+}
+
+fn rule_of(race: &Race) -> &'static RunRule {
+    if race.is_read_before_overwrite() {
+        &rule::READ_BEFORE_OVERWRITE
+    } else if race.missing == Missing::Fence && race.new.does == Does::ReadsMap {
+        &rule::MISSING_MAP_FENCE
+    } else if race.missing == Missing::Fence {
+        &rule::MISSING_FENCE
+    } else if race.old.does.is_of_barrier() && race.new.does.is_of_barrier() {
+        &rule::BARRIER_RACE
+    } else {
+        &rule::RACE
+    }
+}
+
+/// How the fence between the generic and the asynchronous proxy is spelled.
+fn proxy_fence() -> String {
+    let has = |op: &&crate::isa::table::Op| op.rows.iter().any(|row| row.form == Form::FenceProxyAsync);
+    let name = OPS.iter().find(has).map_or("the proxy fence", |op| op.name);
+    format!("{name}{}", crate::isa::Mod::Async.text())
+}

@@ -1,0 +1,321 @@
+//! Races: overlapping accesses, one of them a write, that causality does not order and that are not morally
+//! strong (PTX ISA §8.10). Accesses through different proxies also need a fence between these on the way.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::agent::Agents;
+use super::causality::{Causality, Known, Layer, Topology};
+use super::order::Order;
+use super::clock::Shared;
+use super::shadow::{Access, Does, Judge, Region, Who, first_lane};
+use crate::machine::code::Pc;
+use crate::machine::column::Mask;
+
+/// What is missing between two accesses.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Missing {
+    /// Nothing: they are ordered.
+    Nothing,
+    /// A fence between proxies.
+    Fence,
+    /// The end of the copy that came first is not known to those that came second.
+    End,
+    /// Any order.
+    Order,
+    /// Both are strong, but a scope leaves the other side out.
+    Scope,
+}
+
+/// Two accesses that race.
+#[derive(Clone, Debug)]
+pub struct Race {
+    /// The one that came first in the run.
+    pub old: Access,
+    /// The one that came second.
+    pub new: Access,
+    /// Lanes of the first, of the warp in hand.
+    pub old_lanes: Mask,
+    /// Lanes of the second.
+    pub new_lanes: Mask,
+    /// Where.
+    pub region: Region,
+    /// The first byte.
+    pub start: u64,
+    /// One past the last.
+    pub end: u64,
+    /// What is missing.
+    pub missing: Missing,
+    /// How often the two instructions raced.
+    pub count: u64,
+}
+
+impl Race {
+    /// Whether an asynchronous copy writes over what others have read before, and only a fence is missing.
+    pub fn is_read_before_overwrite(&self) -> bool {
+        let reads = matches!(self.old.does, Does::Reads) && matches!(self.old.who, Who::Warp(_));
+        self.missing == Missing::Fence && reads && self.new.is_async_proxy
+    }
+}
+
+/// Which races are told apart: the two instructions, and whether only a fence is missing.
+type Key = (Pc, Pc, bool);
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Races {
+    /// In the order in which they were found.
+    pub found: Vec<Race>,
+    known: FxHashMap<Key, usize>,
+    /// Strong accesses that conflict and are in no order: the instructions, the first one first.
+    pub unordered: FxHashSet<(Pc, Pc)>,
+    /// Those among them whose order changes no value: updates that commute.
+    pub commuting: FxHashSet<(Pc, Pc)>,
+}
+
+impl Races {
+    fn note(&mut self, race: Race) {
+        let (a, b) = (race.old.pc.min(race.new.pc), race.old.pc.max(race.new.pc));
+        match self.known.get(&(a, b, race.missing == Missing::Fence)) {
+            Some(&index) => {
+                let before = &mut self.found[index];
+                before.count += 1;
+                let same = before.old.warp == race.old.warp && before.new.warp == race.new.warp;
+                if same && before.old.pc == race.old.pc {
+                    before.old_lanes |= race.old_lanes;
+                    before.new_lanes |= race.new_lanes;
+                }
+            }
+            None => {
+                self.known.insert((a, b, race.missing == Missing::Fence), self.found.len());
+                self.found.push(race);
+            }
+        }
+    }
+}
+
+/// Judges an access by what its lanes know.
+pub struct Judgement<'a> {
+    /// Happens-before.
+    pub causality: &'a Causality,
+    /// What cannot happen before what, for groups.
+    pub enabling: &'a Order<Shared>,
+    /// Copies.
+    pub agents: &'a Agents,
+    /// Which CTAs belong together.
+    pub topology: &'a Topology,
+    /// Where the access is.
+    pub region: Region,
+    /// What was found.
+    pub races: &'a mut Races,
+}
+
+impl Judge for Judgement<'_> {
+    fn is_behind(&mut self, old: &Access, new: &Access, start: u64, end: u64) -> bool {
+        if old.who == new.who && matches!(old.who, Who::Copy(_)) {
+            return true;
+        }
+        let conflict = old.does.writes() || new.does.writes();
+        let Some((missing, at, old_lanes, new_lanes)) = self.unordered(old, new, start, end) else {
+            return true;
+        };
+        if !conflict {
+            return false;
+        }
+        let same_instruction = (old.who, old.time) == (new.who, new.time);
+        if old.strong.is_some() && new.strong.is_some() && missing != Missing::Fence {
+            if self.is_morally_strong(old, new) {
+                self.note_unordered(old, new);
+                return false;
+            }
+            if same_instruction {
+                return false;
+            }
+        }
+        let scopes = old.strong.is_some() && new.strong.is_some() && missing == Missing::Order;
+        let missing = if scopes { Missing::Scope } else { missing };
+        let (old, new) = (*old, *new);
+        let (region, end) = (self.region, end.min(old.lanes.next(at)).min(new.lanes.next(at)));
+        self.races.note(Race { old, new, old_lanes, new_lanes, region, start: at, end, missing, count: 1 });
+        false
+    }
+}
+
+impl Judgement<'_> {
+    /// The layer in which the first must be known to whoever does the second.
+    fn layer(&self, old: &Access, new: &Access) -> Layer {
+        match (new.does, self.region) {
+            (Does::ReadsMap, _) if !old.is_async_proxy => Layer::MapAcquire,
+            (Does::ReadsMap, _) => Layer::Plain,
+            (_, Region::Shared(_)) if new.is_async_proxy && !old.is_async_proxy => Layer::AsyncShared,
+            (_, Region::Global(_)) if new.is_async_proxy && !old.is_async_proxy => Layer::AsyncGlobal,
+            _ => Layer::Plain,
+        }
+    }
+
+    /// The first byte at which the two are not ordered, with the lanes there and what is missing.
+    fn unordered(
+        &self,
+        old: &Access,
+        new: &Access,
+        start: u64,
+        end: u64,
+    ) -> Option<(Missing, u64, Mask, Mask)> {
+        let layer = self.layer(old, new);
+        let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
+        let nothing = Known::default();
+        let mut seen: Mask = 0;
+        let mut worst = Missing::Nothing;
+        for (lanes, known) in self.causality.order.of(new.warp, new_lanes) {
+            seen |= lanes;
+            worst = worst.max(self.missing(old, old_lanes, new, lanes, known, layer));
+        }
+        if seen != new_lanes {
+            worst = worst.max(self.missing(old, old_lanes, new, new_lanes & !seen, &nothing, layer));
+        }
+        if worst == Missing::Nothing {
+            return None;
+        }
+        // Not all of them: byte by byte, a lane comes after itself.
+        let mut at = start;
+        let mut found: Option<(Missing, u64, Mask, Mask)> = None;
+        while at < end {
+            let next = old.lanes.next(at).min(new.lanes.next(at)).min(end);
+            let old_here = old.lanes.at(at);
+            let mut here = new.lanes.at(at);
+            while here != 0 {
+                let lane = here & here.wrapping_neg();
+                here &= !lane;
+                let known = self.causality.order.of(new.warp, lane).next().map_or(&nothing, |(_, k)| k);
+                let missing = self.missing(old, old_here, new, lane, known, layer);
+                if missing == Missing::Nothing {
+                    continue;
+                }
+                match &mut found {
+                    Some((kind, _, old_lanes, new_lanes)) if *kind >= missing => {
+                        *old_lanes |= old_here;
+                        *new_lanes |= lane;
+                    }
+                    _ => found = Some((missing, at, old_here, lane)),
+                }
+            }
+            at = next;
+        }
+        found
+    }
+
+    /// What is missing between lanes of the first and lanes of the second that know the same.
+    fn missing(
+        &self,
+        old: &Access,
+        old_lanes: Mask,
+        new: &Access,
+        new_lanes: Mask,
+        known: &Known,
+        layer: Layer,
+    ) -> Missing {
+        match old.who {
+            Who::Copy(id) => self.end_missing(id, old, old_lanes, new, new_lanes, known, layer),
+            Who::Warp(warp) => {
+                let mut plain = known.layer(Layer::Plain).knows(warp, old_lanes, old.time);
+                // A lane comes after itself, which says something where one lane asks.
+                if warp == new.warp && new_lanes.is_power_of_two() {
+                    plain |= old_lanes & new_lanes;
+                }
+                if old.does == Does::Inits {
+                    plain |= known.layer(Layer::Inits).knows(warp, old_lanes, old.time);
+                }
+                if plain != old_lanes {
+                    return Missing::Order;
+                }
+                let fenced = layer == Layer::Plain || {
+                    known.layer(layer).knows(warp, old_lanes, old.time) == old_lanes
+                };
+                if fenced { Missing::Nothing } else { Missing::Fence }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "two sides and what one knows of the other")]
+    fn end_missing(
+        &self,
+        id: u32,
+        old: &Access,
+        old_lanes: Mask,
+        new: &Access,
+        new_lanes: Mask,
+        known: &Known,
+        layer: Layer,
+    ) -> Missing {
+        // Those that are forgotten were known to all.
+        let Some(agent) = self.agents.get(id) else { return Missing::Nothing };
+        let own = if agent.by.warp == new.warp { new_lanes } else { 0 };
+        let writes = old.does.writes();
+        let mut lanes = crate::machine::column::lanes(old_lanes);
+        let plain = known.layer(Layer::Plain);
+        if !lanes.all(|lane| agent.is_known(writes, plain, lane, own)) {
+            return Missing::End;
+        }
+        if layer == Layer::Plain {
+            return Missing::Nothing;
+        }
+        let fenced = known.layer(layer);
+        let mut lanes = crate::machine::column::lanes(old_lanes);
+        let all = lanes.all(|lane| agent.is_known(writes, fenced, lane, 0));
+        if all { Missing::Nothing } else { Missing::Fence }
+    }
+
+    /// Whether both are strong and each one's scope includes the other.
+    fn is_morally_strong(&self, old: &Access, new: &Access) -> bool {
+        let (Some(a), Some(b)) = (old.strong, new.strong) else { return false };
+        let (from, to) = (self.topology.cta(old.warp), self.topology.cta(new.warp));
+        let whole = old.element == new.element || old.does.is_of_barrier();
+        let proxies = old.is_async_proxy == new.is_async_proxy || old.does.is_of_barrier() || updates(old, new);
+        whole && proxies && self.topology.includes(a, from, to) && self.topology.includes(b, to, from)
+    }
+
+    /// Strong accesses in no order: what they read may differ from schedule to schedule.
+    fn note_unordered(&mut self, old: &Access, new: &Access) {
+        if old.does.is_of_barrier() || new.does.is_of_barrier() {
+            return;
+        }
+        if let Does::Updates(a, true) = old.does
+            && let Does::Updates(b, true) = new.does
+            && a == b
+        {
+            self.races.commuting.insert((old.pc, new.pc));
+            return;
+        }
+        if let Who::Warp(warp) = old.who {
+            // Relaxed operations may order them after all, though not by causality.
+            let lanes = match new.who {
+                Who::Warp(_) | Who::Copy(_) => self.lanes_of(new),
+            };
+            let old_lanes = self.lanes_of(old);
+            let mut classes = self.enabling.of(new.warp, lanes);
+            if classes.any(|(_, known)| known.knows(warp, old_lanes, old.time) == old_lanes) {
+                return;
+            }
+            if warp == new.warp && lanes == old_lanes && lanes.is_power_of_two() {
+                return;
+            }
+        }
+        self.races.unordered.insert((old.pc, new.pc));
+    }
+
+    fn lanes_of(&self, access: &Access) -> Mask {
+        match access.lanes {
+            super::shadow::Lanes::All(mask) => mask,
+            super::shadow::Lanes::Row { first, .. } => 1 << first,
+        }
+    }
+}
+
+/// Whether both are updates, which memory makes one after the other whatever way they come.
+fn updates(old: &Access, new: &Access) -> bool {
+    matches!((old.does, new.does), (Does::Updates(..), Does::Updates(..)))
+}
+
+/// The lane that stands for a set of them.
+pub fn representative(mask: Mask) -> Mask {
+    1 << first_lane(mask)
+}

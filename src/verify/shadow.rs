@@ -1,0 +1,350 @@
+//! What was done with every byte: the accesses that later ones may race with.
+//!
+//! Bytes are kept in segments with the same history. An access is one entry for a whole run of bytes: it
+//! says how its lanes lie on them, so that a converged warp that walks through a buffer costs one entry.
+
+use std::collections::BTreeMap;
+
+use smallvec::SmallVec;
+
+use super::clock::Time;
+use crate::machine::Place;
+use crate::machine::code::{Pc, UpdateOp};
+use crate::machine::column::{LANES, Mask, lanes};
+use crate::machine::event::Touch;
+use crate::machine::order::Scope;
+
+/// Who accesses memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Who {
+    /// Lanes of a warp, by themselves.
+    Warp(u32),
+    /// A copy.
+    Copy(u32),
+}
+
+/// What it does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Does {
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+    /// Reads and writes at once.
+    Updates(UpdateOp, bool),
+    /// Makes a barrier.
+    Inits,
+    /// Ends a barrier.
+    Invalidates,
+    /// Uses a barrier.
+    Uses,
+    /// Reads a tensor map.
+    ReadsMap,
+}
+
+impl Does {
+    /// Whether it changes something.
+    pub fn writes(self) -> bool {
+        match self {
+            Does::Reads | Does::ReadsMap => false,
+            Does::Writes | Does::Updates(..) | Does::Inits | Does::Invalidates | Does::Uses => true,
+        }
+    }
+
+    /// Whether it is an operation on a barrier object.
+    pub fn is_of_barrier(self) -> bool {
+        matches!(self, Does::Inits | Does::Invalidates | Does::Uses)
+    }
+}
+
+/// How lanes lie on bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Lanes {
+    /// Each of them has every byte.
+    All(Mask),
+    /// Every `size` bytes from `origin` on are one's, from lane `first` on.
+    Row {
+        /// Where they start.
+        origin: u64,
+        /// Bytes of a lane.
+        size: u32,
+        /// The first lane.
+        first: u8,
+    },
+}
+
+impl Lanes {
+    /// The lanes of a byte.
+    pub fn at(self, at: u64) -> Mask {
+        match self {
+            Lanes::All(mask) => mask,
+            Lanes::Row { origin, size, first } => {
+                1 << ((u64::from(first) + (at - origin) / u64::from(size)) as usize % LANES)
+            }
+        }
+    }
+
+    /// The lanes of the bytes from `start` to `end`.
+    pub fn within(self, start: u64, end: u64) -> Mask {
+        match self {
+            Lanes::All(mask) => mask,
+            Lanes::Row { origin, size, first } => {
+                let lane = |at: u64| u64::from(first) + (at - origin) / u64::from(size);
+                let (low, high) = (lane(start), lane(end - 1).min(LANES as u64 - 1));
+                (((1u64 << (high - low.min(high) + 1)) - 1) << low) as Mask
+            }
+        }
+    }
+
+    /// Where the lanes change next behind a byte.
+    pub fn next(self, at: u64) -> u64 {
+        match self {
+            Lanes::All(_) => u64::MAX,
+            Lanes::Row { origin, size, .. } => {
+                origin + ((at - origin) / u64::from(size) + 1) * u64::from(size)
+            }
+        }
+    }
+}
+
+/// One access to a run of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Access {
+    /// By whom.
+    pub who: Who,
+    /// The warp that did it, or that started the copy.
+    pub warp: u32,
+    /// When the warp did.
+    pub time: Time,
+    /// The instruction.
+    pub pc: Pc,
+    /// How its lanes lie on the bytes.
+    pub lanes: Lanes,
+    /// What it does.
+    pub does: Does,
+    /// Its scope, if it is strong.
+    pub strong: Option<Scope>,
+    /// Whether it goes the asynchronous way.
+    pub is_async_proxy: bool,
+    /// Bytes of an element of a strong access: others must overlap whole.
+    pub element: u8,
+}
+
+/// Memory of one kind: a piece of global memory, or a CTA's shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub enum Region {
+    /// Global memory.
+    Global(u32),
+    /// Shared memory of a CTA.
+    Shared(u32),
+}
+
+/// The region and offset of a place that others can see.
+pub fn region(place: Place) -> Option<(Region, u64)> {
+    match place {
+        Place::Global(piece, offset) => Some((Region::Global(piece as u32), offset as u64)),
+        Place::Shared(cta, offset) => Some((Region::Shared(cta), offset as u64)),
+        Place::Local(_) | Place::Param(_) | Place::Const(_) => None,
+    }
+}
+
+/// Bytes with the same history.
+#[derive(Clone, Debug, Hash)]
+struct Segment {
+    end: u64,
+    /// The last one that wrote, when all before it are ordered before it.
+    write: Option<Access>,
+    /// Those since then.
+    others: SmallVec<[Access; 1]>,
+}
+
+/// Bytes of one region.
+pub type Segments = BTreeMap<u64, SegmentBox>;
+
+/// A segment, in a node of its own.
+#[derive(Clone, Debug, Hash)]
+pub struct SegmentBox(Box<Segment>);
+
+/// The history of memory.
+#[derive(Clone, Debug, Default)]
+pub struct Shadow {
+    regions: BTreeMap<Region, Segments>,
+}
+
+/// How two accesses stand to each other.
+pub trait Judge {
+    /// Whether `new` is ordered behind `old` on the bytes from `start` to `end`; else it is a conflict, which
+    /// is noted where it matters.
+    fn is_behind(&mut self, old: &Access, new: &Access, start: u64, end: u64) -> bool;
+}
+
+impl Shadow {
+    /// Notes an access to the bytes from `start` to `end` of a region, and holds it against what was done with
+    /// them before.
+    pub fn access(&mut self, region: Region, start: u64, end: u64, new: &Access, judge: &mut dyn Judge) {
+        if start >= end {
+            return;
+        }
+        let segments = self.regions.entry(region).or_default();
+        split(segments, start);
+        split(segments, end);
+        let found: SmallVec<[u64; 8]> = segments.range(start..end).map(|(&at, _)| at).collect();
+        let mut next = start;
+        let mut all_alike = true;
+        for &at in &found {
+            if at > next {
+                insert(segments, next, at, new);
+            }
+            let Some(SegmentBox(segment)) = segments.get_mut(&at) else { continue };
+            next = segment.end;
+            all_alike &= update(segment, at, new, judge);
+        }
+        if next < end {
+            insert(segments, next, end, new);
+        }
+        if all_alike && found.len() > 1 && new.does.writes() {
+            for at in segments.range(start..end).map(|(&at, _)| at).collect::<SmallVec<[u64; 8]>>() {
+                segments.remove(&at);
+            }
+            insert(segments, start, end, new);
+        }
+    }
+
+    /// Forgets a region.
+    pub fn forget(&mut self, region: Region) {
+        self.regions.remove(&region);
+    }
+
+    /// Those who wrote last to the bytes from `start` to `end`, and all that came since.
+    pub fn writers(&self, region: Region, start: u64, end: u64) -> SmallVec<[Access; 4]> {
+        let mut found: SmallVec<[Access; 4]> = SmallVec::new();
+        let Some(segments) = self.regions.get(&region) else { return found };
+        let first = segments.range(..=start).next_back().map_or(start, |(&at, _)| at);
+        for (_, SegmentBox(segment)) in segments.range(first..end) {
+            let writes = segment.write.iter().chain(&segment.others).filter(|access| access.does.writes());
+            if segment.end > start {
+                found.extend(writes.copied());
+            }
+        }
+        found
+    }
+
+    /// All accesses that are kept.
+    pub fn all(&self) -> impl Iterator<Item = &Access> {
+        let segments = self.regions.values().flat_map(|segments| segments.values());
+        segments.flat_map(|SegmentBox(segment)| segment.write.iter().chain(&segment.others))
+    }
+}
+
+fn insert(segments: &mut Segments, start: u64, end: u64, new: &Access) {
+    let mut segment = Segment { end, write: None, others: SmallVec::new() };
+    if new.does.writes() && new.strong.is_none() {
+        segment.write = Some(*new);
+    } else {
+        segment.others.push(*new);
+    }
+    segments.insert(start, SegmentBox(Box::new(segment)));
+}
+
+/// Makes `at` the start of a segment, if it is inside of one.
+fn split(segments: &mut Segments, at: u64) {
+    let Some((&start, SegmentBox(segment))) = segments.range_mut(..at).next_back() else { return };
+    if segment.end <= at || start == at {
+        return;
+    }
+    let rest = Segment { ..(**segment).clone() };
+    segment.end = at;
+    segments.insert(at, SegmentBox(Box::new(rest)));
+}
+
+/// Adds an access to a segment. True: nothing else is left in it.
+fn update(segment: &mut Segment, start: u64, new: &Access, judge: &mut dyn Judge) -> bool {
+    let end = segment.end;
+    let mut behind = |old: &Access| {
+        let conflict = old.does.writes() || new.does.writes();
+        // Two reads: whether one makes the other superfluous.
+        judge.is_behind(old, new, start, end) || !conflict && is_same_reader(old, new)
+    };
+    let over_write = segment.write.as_ref().is_none_or(&mut behind);
+    let mut kept: SmallVec<[Access; 1]> = SmallVec::new();
+    for old in &segment.others {
+        if !(behind(old) && covers(new, old)) {
+            kept.push(*old);
+        }
+    }
+    segment.others = kept;
+    if new.does.writes() && new.strong.is_none() && over_write && segment.others.is_empty() {
+        segment.write = Some(*new);
+        return true;
+    }
+    segment.others.push(*new);
+    false
+}
+
+/// Whether whoever conflicts with `old` conflicts with `new`, which is ordered behind it.
+fn covers(new: &Access, old: &Access) -> bool {
+    let same_way = new.is_async_proxy == old.is_async_proxy;
+    if new.does.writes() {
+        new.strong.is_none() || same_way && old.strong.is_some() && old.strong <= new.strong
+    } else {
+        !old.does.writes() && same_way && new.does == old.does && old.strong <= new.strong
+    }
+}
+
+/// A later read of the same lanes.
+fn is_same_reader(old: &Access, new: &Access) -> bool {
+    old.who == new.who && old.lanes == new.lanes
+}
+
+/// The runs of bytes of one instruction: where they start and end, and how lanes lie on them. Lanes that write
+/// different values to the same bytes make different runs.
+pub fn runs(touches: &[Touch]) -> SmallVec<[(Region, u64, u64, Lanes); 2]> {
+    let mut runs: SmallVec<[(Region, u64, u64, Lanes); 2]> = SmallVec::new();
+    let mut last: Option<&Touch> = None;
+    for touch in touches {
+        let Some((place, start)) = region(touch.place) else { continue };
+        let end = start + u64::from(touch.size);
+        if let (Some(before), Some((to, first, until, of))) = (last, runs.last_mut())
+            && *to == place
+        {
+            let single = of.within(*first, *until).count_ones() == 1;
+            match *of {
+                Lanes::All(mask) if (*first, *until) == (start, end) && touch.value == before.value => {
+                    *of = Lanes::All(mask | 1 << touch.lane);
+                    last = Some(touch);
+                    continue;
+                }
+                Lanes::Row { origin, size, first: lane } if *until == start && size == touch.size => {
+                    let next = u64::from(lane) + (start - origin) / u64::from(size);
+                    if next == u64::from(touch.lane) {
+                        *until = end;
+                        last = Some(touch);
+                        continue;
+                    }
+                }
+                Lanes::All(_) if single && *until == start && before.size == touch.size => {
+                    if before.lane + 1 == touch.lane {
+                        *of = Lanes::Row { origin: *first, size: touch.size, first: before.lane };
+                        *until = end;
+                        last = Some(touch);
+                        continue;
+                    }
+                    if before.lane == touch.lane {
+                        *until = end;
+                        last = Some(touch);
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+        }
+        runs.push((place, start, end, Lanes::All(1 << touch.lane)));
+        last = Some(touch);
+    }
+    runs
+}
+
+/// The first of some lanes.
+pub fn first_lane(mask: Mask) -> usize {
+    lanes(mask).next().unwrap_or(0)
+}

@@ -1,0 +1,159 @@
+//! One run of a launch, watched.
+
+use std::hash::Hasher;
+
+use rustc_hash::FxHasher;
+
+use super::clock::Time;
+use super::explain::Explain;
+use super::watch::{Scrutiny, Watch};
+use crate::diagnostic::Severity;
+use crate::launch::Launch;
+use crate::machine::choice::{Choose, Landing, Question, Recorder, Schedule, Strategy};
+use crate::machine::finding::{Finding, Outcome};
+use crate::machine::{LaunchError, Machine, Options};
+use crate::program::Program;
+
+/// A watched run that has ended.
+pub struct Trial<'p> {
+    /// The machine at its end.
+    pub machine: Machine<'p>,
+    /// What was seen.
+    pub watch: Watch,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The answers of its schedule.
+    pub answers: Vec<u32>,
+}
+
+/// Runs a launch by a schedule, and watches it.
+///
+/// # Errors
+/// The launch is impossible.
+pub fn run<'p>(
+    program: &'p Program,
+    launch: &Launch,
+    options: Options,
+    scrutiny: Scrutiny,
+    choose: impl Choose,
+    progress: &mut dyn FnMut(&Machine),
+) -> Result<Trial<'p>, LaunchError> {
+    let options = Options { events: true, ..options };
+    let mut machine = Machine::new(program, launch, options)?;
+    let mut watch = Watch::new(scrutiny);
+    let mut recorder = Recorder::new(choose);
+    let outcome = machine.run_watched(&mut recorder, &mut |machine| watch.observe(machine), progress);
+    watch.end();
+    if outcome == Outcome::Completed {
+        machine.compare(launch);
+    }
+    Ok(Trial { machine, watch, outcome, answers: recorder.answers })
+}
+
+impl Trial<'_> {
+    /// Findings of the machine and of those who watched it, races first.
+    pub fn findings(&self, strict: bool) -> Vec<Finding> {
+        let explain = Explain { machine: &self.machine, watch: &self.watch, strict };
+        let races = self.watch.races.found.iter().map(|race| explain.race(race));
+        let outlived = self.watch.outlived.iter().map(|outlived| explain.outlived(outlived));
+        races.chain(outlived).chain(self.machine.findings.iter().cloned()).collect()
+    }
+
+    /// Whether something of severity error was found.
+    pub fn has_failed(&self, strict: bool) -> bool {
+        self.findings(strict).iter().any(|finding| finding.diagnostic.severity == Severity::Error)
+            || matches!(self.outcome, Outcome::Violation | Outcome::Deadlock | Outcome::Trap)
+    }
+
+    /// A number that is the same for the same contents of global memory.
+    pub fn result(&self) -> u64 {
+        let mut state = FxHasher::default();
+        for piece in self.machine.global.pieces() {
+            state.write(piece.bytes.data());
+            state.write_u64(piece.start);
+        }
+        state.finish()
+    }
+}
+
+/// Holds warps back before one of their events for as long as anybody else can go on.
+pub struct HoldBack {
+    /// Warps, and the event that they are not to come to.
+    pub held: Vec<(u32, Time)>,
+    /// How many events each warp has had.
+    pub times: Vec<Time>,
+    rest: Strategy,
+}
+
+impl HoldBack {
+    /// Holds these warps back; copies land as `landing` says.
+    pub fn new(held: Vec<(u32, Time)>, landing: Landing) -> HoldBack {
+        HoldBack { held, times: Vec::new(), rest: Strategy::new(Schedule::RoundRobin, landing, 0) }
+    }
+
+    fn is_held(&self, warp: usize) -> bool {
+        let next = self.times.get(warp).copied().unwrap_or(0) + 1;
+        self.held.iter().any(|&(held, time)| held as usize == warp && next >= time)
+    }
+}
+
+impl Choose for HoldBack {
+    fn choose(&mut self, question: Question, options: u32) -> u32 {
+        self.rest.choose(question, options)
+    }
+
+    fn decide(&mut self, machine: &Machine, question: Question, options: u32) -> u32 {
+        match question {
+            Question::Copy { or_none: true } => {
+                let idle = machine.ready_warps().all(|warp| self.is_held(warp));
+                if idle { 1 } else { self.choose(question, options) }
+            }
+            Question::Warp { next } => {
+                let mut free: Vec<usize> = Vec::new();
+                for (rank, warp) in machine.ready_warps().enumerate() {
+                    if !self.is_held(warp) {
+                        free.push(rank);
+                    }
+                }
+                match free.iter().find(|&&rank| rank >= next as usize).or(free.first()) {
+                    Some(&rank) => rank as u32,
+                    None => {
+                        // Nobody else can go on.
+                        self.held.clear();
+                        next
+                    }
+                }
+            }
+            _ => self.choose(question, options),
+        }
+    }
+}
+
+/// Runs a launch with warps held back.
+///
+/// # Errors
+/// The launch is impossible.
+pub fn run_held<'p>(
+    program: &'p Program,
+    launch: &Launch,
+    options: Options,
+    scrutiny: Scrutiny,
+    held: HoldBack,
+) -> Result<Trial<'p>, LaunchError> {
+    let options = Options { events: true, ..options };
+    let mut machine = Machine::new(program, launch, options)?;
+    let mut watch = Watch::new(scrutiny);
+    let mut recorder = Recorder::new(held);
+    while machine.outcome().is_none() {
+        recorder.inner.times.clear();
+        recorder.inner.times.extend_from_slice(watch.times());
+        machine.step(&mut recorder);
+        watch.observe(&mut machine);
+    }
+    let outcome = machine.run(&mut recorder, &mut |_| {});
+    watch.end();
+    if outcome == Outcome::Completed {
+        machine.compare(launch);
+    }
+    Ok(Trial { machine, watch, outcome, answers: recorder.answers })
+}

@@ -1,0 +1,771 @@
+//! Watches a run: turns its events into happens-before, the enabling order, the history of memory and the
+//! phases of barriers.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use super::agent::Agents;
+use super::causality::{Causality, Known, Layer, Releases, Topology};
+use super::clock::{Mark, Time};
+use super::ledger::Ledger;
+use super::order::Knowledge;
+use super::phase::{Asking, Condition, Doubt, Enabling, Given, Happened, Phases};
+use super::race::{Judgement, Races};
+use super::shadow::{self, Access, Does, Lanes, Region, Shadow, Who};
+use crate::machine::Machine;
+use crate::machine::code::{Number, Pc, Update, UpdateOp};
+use crate::machine::column::{Mask, lanes};
+use crate::machine::cta::Site;
+use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touching};
+use crate::machine::order::{Order, Scope};
+
+/// What is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scrutiny {
+    /// Phases, and values that depend on the schedule; else races alone.
+    pub phases: bool,
+}
+
+/// A named barrier of a CTA, or the barrier of a cluster, in its current generation.
+#[derive(Clone, Debug, Default)]
+struct Meeting {
+    generation: i64,
+    given: Given,
+    known: Known,
+    /// Those that wait, with the instruction.
+    waiting: Vec<Happened>,
+    /// The first that arrived in the generation before, for reports.
+    before: Option<Happened>,
+    first: Option<Happened>,
+    /// What the last complete generation gave.
+    done: (Given, Known),
+}
+
+/// A copy that has not been delivered: what its start knew.
+#[derive(Clone, Debug)]
+struct Issue {
+    what: Happened,
+    given: Given,
+}
+
+/// An arrival that waits for copies.
+#[derive(Clone, Debug)]
+struct Track {
+    what: Happened,
+    left: Mask,
+    given: Given,
+}
+
+/// An access to shared memory of another CTA.
+#[derive(Clone, Copy, Debug)]
+struct Remote {
+    what: Happened,
+    copy: Option<u32>,
+}
+
+/// An access to memory of a CTA that nothing orders before the end of the CTA.
+#[derive(Clone, Copy, Debug)]
+pub struct Outlived {
+    /// The access.
+    pub access: Site,
+    /// Whether a copy makes it.
+    pub is_copy: bool,
+    /// The CTA.
+    pub cta: u32,
+    /// Lanes that end it.
+    pub exit: Site,
+}
+
+/// What is known of a run so far.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    scrutiny: Scrutiny,
+    /// Which CTAs belong together.
+    pub topology: Topology,
+    times: Vec<Time>,
+    causality: Causality,
+    enabling: Enabling,
+    /// Copies.
+    pub agents: Agents,
+    shadow: Shadow,
+    /// Races.
+    pub races: Races,
+    /// Phases.
+    pub phases: Phases,
+    /// Who did what in the phases of barriers.
+    pub ledger: Ledger,
+    /// What was released at flags: by place and size.
+    flags: FxHashMap<(Region, u64), (u64, Releases)>,
+    /// The same for what cannot happen before what.
+    given_at: FxHashMap<(Region, u64), Given>,
+    meetings: FxHashMap<Mark, Meeting>,
+    issues: FxHashMap<u32, Issue>,
+    tracks: Vec<Track>,
+    remote: FxHashMap<u32, Vec<Remote>>,
+    exits: FxHashMap<u32, (Given, Known)>,
+    last_exit: FxHashMap<u32, Site>,
+    /// Accesses that may outlive the memory.
+    pub outlived: Vec<Outlived>,
+    /// Stores whose values loads have read: store, load.
+    pub flows: rustc_hash::FxHashSet<(Pc, Pc)>,
+    /// What completed the current phase of a barrier.
+    last_part: FxHashMap<u32, Happened>,
+}
+
+impl Watch {
+    /// Watches a run from its start.
+    pub fn new(scrutiny: Scrutiny) -> Watch {
+        Watch {
+            scrutiny,
+            topology: Topology::default(),
+            times: Vec::new(),
+            causality: Causality::default(),
+            enabling: Enabling::default(),
+            agents: Agents::default(),
+            shadow: Shadow::default(),
+            races: Races::default(),
+            phases: Phases::default(),
+            ledger: Ledger::default(),
+            flags: FxHashMap::default(),
+            given_at: FxHashMap::default(),
+            meetings: FxHashMap::default(),
+            issues: FxHashMap::default(),
+            tracks: Vec::new(),
+            remote: FxHashMap::default(),
+            exits: FxHashMap::default(),
+            last_exit: FxHashMap::default(),
+            outlived: Vec::new(),
+            flows: rustc_hash::FxHashSet::default(),
+            last_part: FxHashMap::default(),
+        }
+    }
+
+    /// Takes the events that a machine has put down.
+    pub fn observe(&mut self, machine: &mut Machine) {
+        let mut events = std::mem::take(&mut machine.events);
+        if self.topology.cta_of.len() != machine.warps.len() {
+            self.topology.cta_of = machine.warps.iter().map(|warp| warp.cta).collect();
+            self.topology.cluster_of = machine.ctas.iter().map(|cta| cta.cluster).collect();
+            self.topology.shared_start = machine.shared_start();
+        }
+        for event in events.drain(..) {
+            self.event(event);
+        }
+        machine.events = events;
+        if self.agents.are_many() {
+            let named: rustc_hash::FxHashSet<u32> = self.shadow.all().filter_map(copy_of).collect();
+            let issues = &self.issues;
+            self.agents.keep(|id| named.contains(&id) || issues.contains_key(&id));
+        }
+    }
+
+    /// How many events each warp has had.
+    pub fn times(&self) -> &[Time] {
+        &self.times
+    }
+
+    /// The run has ended.
+    pub fn end(&mut self) {
+        self.phases.end();
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            Event::Step { .. } | Event::Landing { .. } => {}
+            Event::Access(accessed) => self.accessed(&accessed),
+            Event::Barrier(used) => self.barrier(&used),
+            Event::Phase { cta, address, phase } => self.phase(cta, address, phase),
+            Event::Start(started) => self.start(&started),
+            Event::Delivered { copy, object, bytes } => self.delivered(copy, object, bytes),
+            Event::Triggered { by, last, object } => self.triggered(by, last, object),
+            Event::Commit { by, family } => self.agents.commit(by, family),
+            Event::Waited { by, family, but, read } => {
+                let time = self.tick(by);
+                self.agents.waited(by, time, family, but, read);
+            }
+            Event::Met { by, orders } => {
+                let time = self.tick(by);
+                if orders {
+                    self.causality.order.meet(by.warp, by.lanes, time);
+                }
+                if self.scrutiny.phases {
+                    self.enabling.meet(by, time);
+                }
+            }
+            Event::CtaArrived { by, id, waits } => {
+                let mark = Mark::Named(self.topology.cta(by.warp), id);
+                self.come(by, mark, true, waits);
+            }
+            Event::CtaReleased { cta, id } => self.release_cta(cta, id),
+            Event::ClusterArrived { by, releases } => {
+                let mark = Mark::Cluster(self.topology.cluster(self.topology.cta(by.warp)));
+                self.come(by, mark, releases, false);
+            }
+            Event::ClusterReleased { cluster } => self.release_cluster(cluster),
+            Event::ClusterWaited { by, acquires } => self.cluster_waited(by, acquires),
+            Event::Fence { by, fence } => {
+                let time = self.tick(by);
+                self.causality.fence(by, time, fence, &self.topology);
+            }
+            Event::Exited { by } => self.exited(by),
+            Event::CtaEnded { cta } => self.cta_ended(cta),
+        }
+    }
+
+    /// A new event of a warp.
+    fn tick(&mut self, by: Site) -> Time {
+        let warp = by.warp as usize;
+        if self.times.len() <= warp {
+            self.times.resize(warp + 1, 0);
+        }
+        self.times[warp] += 1;
+        let time = self.times[warp];
+        if self.scrutiny.phases {
+            self.enabling.step(by, time);
+        }
+        time
+    }
+
+    fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access) {
+        let mut judge = Judgement {
+            causality: &self.causality,
+            enabling: &self.enabling.groups,
+            agents: &self.agents,
+            topology: &self.topology,
+            region,
+            races: &mut self.races,
+        };
+        self.shadow.access(region, start, end, access, &mut judge);
+    }
+
+    fn accessed(&mut self, accessed: &Accessed) {
+        let by = accessed.by;
+        let time = self.tick(by);
+        let does = match accessed.kind {
+            Touching::Read => Does::Reads,
+            Touching::Write => Does::Writes,
+            Touching::Update { update, returns } => Does::Updates(update.op, commutes(update) && !returns),
+        };
+        let runs = shadow::runs(&accessed.touches);
+        let element = accessed.touches.first().map_or(0, |touch| touch.size.min(255) as u8);
+        if accessed.order.is_some() && does != Does::Writes {
+            self.synchronize(accessed, &runs, time, true);
+        }
+        for &(region, start, end, lanes) in &runs {
+            let access = Access {
+                who: Who::Warp(by.warp),
+                warp: by.warp,
+                time,
+                pc: by.pc,
+                lanes,
+                does,
+                strong: accessed.order.map(|order| order.scope),
+                is_async_proxy: false,
+                element,
+            };
+            if self.scrutiny.phases && does != Does::Writes {
+                self.note_flows(region, start, end, by.pc);
+            }
+            self.touch(region, start, end, &access);
+            self.note_remote(region, Happened { by, time }, None);
+        }
+        if accessed.order.is_some() && does != Does::Reads {
+            self.synchronize(accessed, &runs, time, false);
+        }
+    }
+
+    fn note_flows(&mut self, region: Region, start: u64, end: u64, pc: Pc) {
+        for writer in self.shadow.writers(region, start, end) {
+            self.flows.insert((writer.pc, pc));
+        }
+    }
+
+    /// A strong access synchronises with others at the same place.
+    fn synchronize(&mut self, accessed: &Accessed, runs: &[(Region, u64, u64, Lanes)], time: Time, reads: bool) {
+        let Some(order) = accessed.order else { return };
+        let updates = matches!(accessed.kind, Touching::Update { .. });
+        for &(region, start, end, of) in runs {
+            let mut at = start;
+            while at < end {
+                let next = of.next(at).min(end);
+                let by = Site { lanes: of.at(at), ..accessed.by };
+                if reads {
+                    self.acquire_flag(by, (region, at), next - at, order);
+                } else {
+                    self.release_flag(by, (region, at), next - at, order, updates, time);
+                }
+                at = next;
+            }
+        }
+    }
+
+    fn acquire_flag(&mut self, by: Site, place: (Region, u64), size: u64, order: Order) {
+        if let Some((of, releases)) = self.flags.get(&place)
+            && *of == size
+        {
+            self.causality.observe(by, releases, order.acquires, order.scope, &self.topology);
+        }
+        if self.scrutiny.phases
+            && let Some(given) = self.given_at.get(&place)
+        {
+            self.enabling.learn(by, given);
+        }
+    }
+
+    fn release_flag(
+        &mut self,
+        by: Site,
+        place: (Region, u64),
+        size: u64,
+        order: Order,
+        updates: bool,
+        time: Time,
+    ) {
+        let released = self.causality.released(by, time, order.releases, order.scope);
+        let cta = self.topology.cta(by.warp);
+        let mut releases = Releases::default();
+        if updates && let Some((of, before)) = self.flags.get(&place)
+            && *of == size
+        {
+            // Updates continue what was released before.
+            releases = before.clone();
+        }
+        released.iter().for_each(|(scope, known)| releases.add(*scope, cta, known));
+        self.flags.insert(place, (size, releases));
+        if self.scrutiny.phases {
+            let mut given = self.enabling.give(Happened { by, time });
+            if updates && let Some(before) = self.given_at.get(&place) {
+                given.join(before);
+            }
+            self.given_at.insert(place, given);
+        }
+    }
+
+    /// An operation on a barrier as an access to its 8 bytes.
+    fn touch_barrier(&mut self, who: Who, by: Happened, object: Object, does: Does) {
+        let strong = matches!(does, Does::Uses).then_some(Scope::Sys);
+        let access = Access {
+            who,
+            warp: by.by.warp,
+            time: by.time,
+            pc: by.by.pc,
+            lanes: Lanes::All(by.by.lanes),
+            does,
+            strong,
+            is_async_proxy: false,
+            element: 8,
+        };
+        let (region, start) = (Region::Shared(object.cta), u64::from(object.address));
+        let start = start.saturating_sub(self.topology.shared_start);
+        self.touch(region, start, start + 8, &access);
+        self.note_remote(region, by, None);
+    }
+
+    fn barrier(&mut self, used: &BarrierUse) {
+        let BarrierUse { by, object, what, order } = *used;
+        let time = self.tick(by);
+        let event = Happened { by, time };
+        let does = match what {
+            BarrierStep::Init => Does::Inits,
+            BarrierStep::Inval => Does::Invalidates,
+            _ => Does::Uses,
+        };
+        self.touch_barrier(Who::Warp(by.warp), event, object, does);
+        self.ledger.note(object, by, what);
+        match what {
+            BarrierStep::Init => self.phases.init(object, event),
+            BarrierStep::Inval | BarrierStep::Query => {}
+            BarrierStep::Arrive { no_complete, .. } => self.arrive(event, object, no_complete, order),
+            BarrierStep::Expect { arrives, .. } => self.expect(event, object, arrives),
+            BarrierStep::Complete { .. } => self.complete_tx(event, object),
+            BarrierStep::Increment => {
+                self.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, event);
+                if self.scrutiny.phases {
+                    self.phases.increment(object, event);
+                }
+                self.track(event);
+            }
+            BarrierStep::Track => self.track(event),
+            BarrierStep::Ask { phase, passed } => self.ask(event, object, phase, passed, order),
+        }
+    }
+
+    /// Whether lanes know that a phase is complete; else that is noted.
+    fn comes_behind(&mut self, condition: Condition, object: Object, phase: i64, event: Happened) {
+        if !self.scrutiny.phases {
+            return;
+        }
+        let asking = Asking { what: event, orders: Ok(&self.enabling) };
+        let order = &self.causality.order;
+        let causal = |mark: Mark, number: i64| {
+            let mut classes = order.of(event.by.warp, event.by.lanes);
+            classes.any(|(_, known)| known.clock().mark(mark).is_some_and(|known| known >= number))
+        };
+        self.phases.comes_behind(condition, object, phase, asking, &causal);
+    }
+
+    fn arrive(&mut self, event: Happened, object: Object, no_complete: bool, order: Order) {
+        let cta = self.topology.cta(event.by.warp);
+        let released = self.causality.released(event.by, event.time, order.releases, order.scope);
+        let barrier = self.phases.barriers.get_mut(&object.lifetime);
+        if let Some(barrier) = barrier {
+            released.iter().for_each(|(scope, known)| barrier.releases.add(*scope, cta, known));
+        }
+        self.last_part.insert(object.lifetime, event);
+        self.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, event);
+        if self.scrutiny.phases {
+            let asking = Asking { what: event, orders: Ok(&self.enabling) };
+            self.phases.arrive(object, asking, None);
+            if no_complete {
+                self.phases.promise(object, event);
+            }
+            let given = self.enabling.give(event);
+            self.phases.part(object, event, &given);
+        }
+    }
+
+    fn expect(&mut self, event: Happened, object: Object, arrives: bool) {
+        if !self.scrutiny.phases {
+            return;
+        }
+        if !arrives {
+            self.comes_behind(Condition::EarlyExpect, object, object.phase as i64 - 1, event);
+            self.phases.expect(object, event);
+        }
+        // An announcement decides a poll as an arrival does.
+        let given = self.enabling.give(event);
+        self.phases.part(object, event, &given);
+    }
+
+    fn complete_tx(&mut self, event: Happened, object: Object) {
+        self.last_part.insert(object.lifetime, event);
+        self.comes_behind(Condition::EarlyBytes, object, object.phase as i64 - 1, event);
+        if self.scrutiny.phases {
+            let given = self.enabling.give(event);
+            self.phases.part(object, event, &given);
+        }
+    }
+
+    fn track(&mut self, event: Happened) {
+        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        self.tracks.push(Track { what: event, left: event.by.lanes, given });
+    }
+
+    fn triggered(&mut self, by: Site, last: u32, object: Object) {
+        self.agents.triggered(by, last, object.lifetime, object.phase as i64);
+        self.ledger.note(object, by, BarrierStep::Arrive { count: by.lanes.count_ones().into(), no_complete: false });
+        let found = self.tracks.iter_mut().find(|track| {
+            let other = track.what.by;
+            (other.warp, other.pc) == (by.warp, by.pc) && track.left & by.lanes == by.lanes
+        });
+        let Some(track) = found else { return };
+        track.left &= !by.lanes;
+        let event = Happened { by, time: track.what.time };
+        let given = track.given.clone();
+        self.tracks.retain(|track| track.left != 0);
+        self.last_part.insert(object.lifetime, event);
+        if !self.scrutiny.phases {
+            return;
+        }
+        let asking = Asking { what: event, orders: Err(&given) };
+        let causal = |_: Mark, _: i64| true;
+        self.phases.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, asking, &causal);
+        self.phases.arrive(object, asking, Some(by.pc));
+        self.phases.bytes(object, &given);
+    }
+
+    fn ask(&mut self, event: Happened, object: Object, phase: i64, passed: bool, order: Order) {
+        // Both answers are for those who do not know that the phase before is over.
+        self.comes_behind(Condition::EarlyWait, object, phase - 1, event);
+        if !passed {
+            if self.scrutiny.phases {
+                self.phases.poll(object, event);
+            }
+            return;
+        }
+        let Some(barrier) = self.phases.barriers.get(&object.lifetime) else { return };
+        if phase < 0 {
+            if self.scrutiny.phases {
+                self.phases.wait(object, event);
+            }
+            return;
+        }
+        self.causality.observe(event.by, &barrier.released, order.acquires, order.scope, &self.topology);
+        if !self.scrutiny.phases {
+            return;
+        }
+        let mark = Mark::Phase(object.lifetime);
+        let first = self.enabling.groups.of(event.by.warp, event.by.lanes).next();
+        if !first.is_some_and(|(_, known)| known.mark(mark).is_some_and(|known| known >= phase)) {
+            self.phases.unforced.insert(event.by.pc);
+        }
+        let given = self.phases.wait(object, event);
+        self.enabling.learn(event.by, &given);
+        self.enabling.learn_mark(event.by, mark, phase);
+    }
+
+    fn phase(&mut self, cta: u32, address: u32, phase: u64) {
+        let Some(&lifetime) = self.phases.at.get(&(cta, address)) else { return };
+        let object = Object { cta, address, lifetime, phase };
+        let mut known = Known::default();
+        known.raise_mark(Mark::Phase(lifetime), phase as i64);
+        if let Some(barrier) = self.phases.barriers.get_mut(&lifetime) {
+            // Copies release what they wrote with the scope of the cluster.
+            barrier.releases.add(Scope::Cluster, cta, &known);
+            barrier.released = barrier.releases.clone();
+        }
+        self.ledger.complete(object);
+        let by = self.last_part.remove(&lifetime);
+        if self.scrutiny.phases {
+            self.phases.complete(object, by);
+        }
+    }
+
+    fn start(&mut self, started: &Started) {
+        let by = started.by;
+        let time = self.tick(by);
+        let event = Happened { by, time };
+        let barrier = started.signal.map(|(signal, _)| (signal.cta, signal.address));
+        self.agents.start(started.copy, by, time, started.family, barrier);
+        let who = Who::Copy(started.copy);
+        let writes = match started.update {
+            Some(update) => Does::Updates(update.op, commutes(update)),
+            None => Does::Writes,
+        };
+        let strong = match (started.update, started.order) {
+            (_, Some(order)) => Some(order.scope),
+            (Some(_), None) => Some(Scope::Gpu),
+            (None, None) => None,
+        };
+        let element = started.update.map_or(0, |update| update.bytes);
+        for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&started.writes, writes, strong)] {
+            for (region, start, end, lanes) in shadow::runs(touches) {
+                let is_async_proxy = started.is_async_proxy;
+                let access =
+                    Access { who, warp: by.warp, time, pc: by.pc, lanes, does, strong, is_async_proxy, element };
+                if self.scrutiny.phases && does == Does::Reads {
+                    self.note_flows(region, start, end, by.pc);
+                }
+                self.touch(region, start, end, &access);
+                self.note_remote(region, event, Some(started.copy));
+            }
+        }
+        if let Some((region, start)) = started.map.and_then(shadow::region) {
+            let lanes = Lanes::All(by.lanes);
+            let does = Does::ReadsMap;
+            let access = Access {
+                who,
+                warp: by.warp,
+                time,
+                pc: by.pc,
+                lanes,
+                does,
+                strong: None,
+                is_async_proxy: true,
+                element: 0,
+            };
+            self.touch(region, start, start + 128, &access);
+        }
+        if let Some((_, object)) = started.signal {
+            self.touch_barrier(who, event, object, Does::Uses);
+            if self.scrutiny.phases {
+                let given = self.enabling.give(event);
+                self.issues.insert(started.copy, Issue { what: event, given });
+            }
+        }
+        if let Some(order) = started.order.filter(|order| order.releases) {
+            for touch in &started.writes {
+                if let Some((region, at)) = shadow::region(touch.place) {
+                    self.release_flag(by, (region, at), touch.size.into(), order, false, time);
+                }
+            }
+        }
+    }
+
+    fn delivered(&mut self, copy: u32, object: Object, bytes: u32) {
+        self.agents.delivered(copy, object.lifetime, object.phase as i64);
+        self.ledger.delivered(object, bytes);
+        let Some(issue) = self.issues.remove(&copy) else { return };
+        self.last_part.insert(object.lifetime, issue.what);
+        let asking = Asking { what: issue.what, orders: Err(&issue.given) };
+        let causal = |_: Mark, _: i64| true;
+        self.phases.comes_behind(Condition::EarlyBytes, object, object.phase as i64 - 1, asking, &causal);
+        self.phases.bytes(object, &issue.given);
+    }
+
+    /// Lanes come to a named barrier, or to that of the cluster.
+    fn come(&mut self, by: Site, mark: Mark, releases: bool, waits: bool) {
+        let time = self.tick(by);
+        let event = Happened { by, time };
+        let known = match mark {
+            Mark::Cluster(_) => self.causality.released_to_cluster(by, time, releases),
+            _ => self.causality.order.give(by.warp, by.lanes, time),
+        };
+        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        let meeting = self.meetings.entry(mark).or_default();
+        meeting.given.join(&given);
+        meeting.known.join(&known);
+        meeting.first.get_or_insert(event);
+        if waits {
+            meeting.waiting.push(event);
+        }
+        let (generation, before) = (meeting.generation, meeting.before);
+        if !self.scrutiny.phases || generation == 0 {
+            return;
+        }
+        let knows = |order: &super::order::Order<super::clock::Shared>| {
+            let mut classes = order.of(by.warp, by.lanes);
+            let enough = |known: &super::clock::Shared| known.mark(mark).is_some_and(|n| n >= generation - 1);
+            classes.next().is_some_and(|(_, known)| enough(known)) && classes.all(|(_, known)| enough(known))
+        };
+        if !knows(&self.enabling.groups)
+            && let Some(first) = before
+        {
+            let doubt = Doubt {
+                condition: Condition::MixedGenerations,
+                only_lanes: false,
+                only_relaxed: false,
+                first,
+                second: event,
+                object: None,
+            };
+            self.phases.doubt(doubt);
+        }
+    }
+
+    fn exits_of(&self, ctas: impl Iterator<Item = u32>) -> (Given, Known) {
+        let mut all = (Given::default(), Known::default());
+        for (given, known) in ctas.filter_map(|cta| self.exits.get(&cta)) {
+            all.0.join(given);
+            all.1.join(known);
+        }
+        all
+    }
+
+    fn release_cta(&mut self, cta: u32, id: u32) {
+        let (exited, exited_known) = self.exits_of(std::iter::once(cta));
+        let mark = Mark::Named(cta, id);
+        let meeting = self.meetings.entry(mark).or_default();
+        let mut given = std::mem::take(&mut meeting.given);
+        let mut known = std::mem::take(&mut meeting.known);
+        let waiting = std::mem::take(&mut meeting.waiting);
+        let generation = meeting.generation;
+        meeting.generation += 1;
+        meeting.before = meeting.first.take();
+        given.join(&exited);
+        known.join(&exited_known);
+        for event in waiting {
+            self.causality.order.learn(event.by.warp, event.by.lanes, &known);
+            if self.scrutiny.phases {
+                self.enabling.learn(event.by, &given);
+                self.enabling.learn_mark(event.by, mark, generation);
+            }
+        }
+    }
+
+    fn release_cluster(&mut self, cluster: u32) {
+        let members = 0..self.topology.cluster_of.len() as u32;
+        let ctas = members.filter(|&cta| self.topology.cluster(cta) == cluster);
+        let (exited, exited_known) = self.exits_of(ctas);
+        let meeting = self.meetings.entry(Mark::Cluster(cluster)).or_default();
+        let mut given = std::mem::take(&mut meeting.given);
+        let mut known = std::mem::take(&mut meeting.known);
+        given.join(&exited);
+        known.join(&exited_known);
+        meeting.done = (given, known);
+        meeting.generation += 1;
+        meeting.before = meeting.first.take();
+    }
+
+    fn cluster_waited(&mut self, by: Site, acquires: bool) {
+        self.tick(by);
+        let cluster = self.topology.cluster(self.topology.cta(by.warp));
+        let mark = Mark::Cluster(cluster);
+        let Some(meeting) = self.meetings.get(&mark) else { return };
+        let ((given, known), generation) = (meeting.done.clone(), meeting.generation - 1);
+        if acquires {
+            self.causality.order.learn(by.warp, by.lanes, &known);
+        }
+        if self.scrutiny.phases {
+            self.enabling.learn(by, &given);
+            self.enabling.learn_mark(by, mark, generation);
+        }
+    }
+
+    fn note_remote(&mut self, region: Region, what: Happened, copy: Option<u32>) {
+        let Region::Shared(cta) = region else { return };
+        if cta == self.topology.cta(what.by.warp) {
+            return;
+        }
+        let list = self.remote.entry(cta).or_default();
+        let same = |other: &&mut Remote| {
+            let by = other.what.by;
+            (by.pc, by.warp, by.lanes, other.copy) == (what.by.pc, what.by.warp, what.by.lanes, copy)
+        };
+        match list.iter_mut().find(same) {
+            Some(other) => other.what = what,
+            None => list.push(Remote { what, copy }),
+        }
+    }
+
+    fn exited(&mut self, by: Site) {
+        let time = self.tick(by);
+        let event = Happened { by, time };
+        let cta = self.topology.cta(by.warp);
+        let known = self.causality.order.give(by.warp, by.lanes, time);
+        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        let exits = self.exits.entry(cta).or_default();
+        exits.0.join(&given);
+        exits.1.join(&known);
+        self.last_exit.insert(cta, by);
+    }
+
+    fn cta_ended(&mut self, cta: u32) {
+        let remote = self.remote.remove(&cta).unwrap_or_default();
+        let (given, known) = self.exits.get(&cta).cloned().unwrap_or_default();
+        let (clock, groups) = (known.layer(Layer::Plain), &given.groups);
+        for Remote { what, copy } in remote {
+            let Happened { by, time } = what;
+            let is_over = match copy.and_then(|id| self.agents.get(id)) {
+                Some(agent) => lanes(by.lanes).all(|lane| agent.is_known(true, clock, lane, 0)),
+                None => {
+                    clock.knows(by.warp, by.lanes, time) == by.lanes
+                        || groups.knows(by.warp, by.lanes, time) != 0
+                }
+            };
+            let Some(&exit) = self.last_exit.get(&cta) else { continue };
+            let same = |other: &Outlived| (other.access.pc, other.exit.pc) == (by.pc, exit.pc);
+            if !is_over && !self.outlived.iter().any(same) {
+                self.outlived.push(Outlived { access: by, is_copy: copy.is_some(), cta, exit });
+            }
+        }
+        self.shadow.forget(Region::Shared(cta));
+    }
+
+    /// A number that is the same for the same knowledge.
+    pub fn fingerprint(&self) -> u64 {
+        let mut state = FxHasher::default();
+        self.times.hash(&mut state);
+        self.causality.hash_into(&mut state);
+        self.phases.fingerprint(&mut |part| part(&mut state));
+        state.finish()
+    }
+}
+
+fn copy_of(access: &Access) -> Option<u32> {
+    match access.who {
+        Who::Copy(id) => Some(id),
+        Who::Warp(_) => None,
+    }
+}
+
+/// Whether the order of such updates does not matter.
+fn commutes(update: Update) -> bool {
+    let exact = matches!(update.ty, Number::Unsigned | Number::Signed);
+    exact
+        && matches!(
+            update.op,
+            UpdateOp::Add | UpdateOp::Min | UpdateOp::Max | UpdateOp::And | UpdateOp::Or | UpdateOp::Xor
+        )
+}
