@@ -5,9 +5,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::agent::Agents;
 use super::causality::{Causality, Known, Layer, Topology};
-use super::order::Order;
-use super::clock::Shared;
-use super::shadow::{Access, Does, Judge, Region, Who, first_lane};
+use super::phase::Enabling;
+use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane};
 use crate::machine::code::Pc;
 use crate::machine::column::Mask;
 
@@ -97,8 +96,8 @@ impl Races {
 pub struct Judgement<'a> {
     /// Happens-before.
     pub causality: &'a Causality,
-    /// What cannot happen before what, for groups.
-    pub enabling: &'a Order<Shared>,
+    /// What cannot happen before what.
+    pub enabling: &'a Enabling,
     /// Copies.
     pub agents: &'a Agents,
     /// Which CTAs belong together.
@@ -172,7 +171,7 @@ impl Judgement<'_> {
         if seen != new_lanes {
             worst = worst.max(self.missing(old, old_lanes, new, new_lanes & !seen, &nothing, layer));
         }
-        if worst == Missing::Nothing {
+        if worst == Missing::Nothing || self.ends_behind(old, old_lanes, new, new_lanes) {
             return None;
         }
         // Not all of them: byte by byte, a lane comes after itself.
@@ -203,6 +202,17 @@ impl Judgement<'_> {
         found
     }
 
+    /// Whether a barrier is ended behind a use of it. That reads nothing and writes nothing that others see:
+    /// it is enough that it cannot happen before.
+    fn ends_behind(&self, old: &Access, old_lanes: Mask, new: &Access, new_lanes: Mask) -> bool {
+        let ends = new.does == Does::Invalidates && old.does == Does::Uses;
+        let Who::Warp(warp) = old.who else { return false };
+        ends && self.enabling.lanes.of(new.warp, new_lanes).any(|(lanes, known)| {
+            let own = if warp == new.warp && lanes == new_lanes { lanes } else { 0 };
+            (known.knows(warp, old_lanes, old.time) | own) & old_lanes == old_lanes
+        })
+    }
+
     /// What is missing between lanes of the first and lanes of the second that know the same.
     fn missing(
         &self,
@@ -218,8 +228,12 @@ impl Judgement<'_> {
             Who::Warp(warp) => {
                 let mut plain = known.layer(Layer::Plain).knows(warp, old_lanes, old.time);
                 // A lane comes after itself, which says something where one lane asks.
+                let alike = old.lanes == new.lanes && old_lanes == new_lanes;
                 if warp == new.warp && new_lanes.is_power_of_two() {
                     plain |= old_lanes & new_lanes;
+                } else if warp == new.warp && alike && matches!(new.lanes, Lanes::Row { .. }) {
+                    // Each lane comes back to its own bytes.
+                    plain |= old_lanes;
                 }
                 if old.does == Does::Inits {
                     plain |= known.layer(Layer::Inits).knows(warp, old_lanes, old.time);
@@ -291,7 +305,7 @@ impl Judgement<'_> {
                 Who::Warp(_) | Who::Copy(_) => self.lanes_of(new),
             };
             let old_lanes = self.lanes_of(old);
-            let mut classes = self.enabling.of(new.warp, lanes);
+            let mut classes = self.enabling.groups.of(new.warp, lanes);
             if classes.any(|(_, known)| known.knows(warp, old_lanes, old.time) == old_lanes) {
                 return;
             }

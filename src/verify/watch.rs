@@ -109,6 +109,8 @@ pub struct Watch {
     pub outlived: Vec<Outlived>,
     /// Stores whose values loads have read: store, load.
     pub flows: rustc_hash::FxHashSet<(Pc, Pc)>,
+    /// Whether operations on barriers without memory order were seen.
+    relaxed: bool,
     /// What completed the current phase of a barrier.
     last_part: FxHashMap<u32, Happened>,
 }
@@ -137,6 +139,7 @@ impl Watch {
             last_exit: FxHashMap::default(),
             outlived: Vec::new(),
             flows: rustc_hash::FxHashSet::default(),
+            relaxed: false,
             last_part: FxHashMap::default(),
         }
     }
@@ -230,7 +233,7 @@ impl Watch {
     fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access) {
         let mut judge = Judgement {
             causality: &self.causality,
-            enabling: &self.enabling.groups,
+            enabling: &self.enabling,
             agents: &self.agents,
             topology: &self.topology,
             region,
@@ -249,9 +252,6 @@ impl Watch {
         };
         let runs = shadow::runs(&accessed.touches);
         let element = accessed.touches.first().map_or(0, |touch| touch.size.min(255) as u8);
-        if accessed.order.is_some() && does != Does::Writes {
-            self.synchronize(accessed, &runs, time, true);
-        }
         for &(region, start, end, lanes) in &runs {
             let access = Access {
                 who: Who::Warp(by.warp),
@@ -270,8 +270,8 @@ impl Watch {
             self.touch(region, start, end, &access);
             self.note_remote(region, Happened { by, time }, None);
         }
-        if accessed.order.is_some() && does != Does::Reads {
-            self.synchronize(accessed, &runs, time, false);
+        if let Some(order) = accessed.order {
+            self.synchronize(accessed, order, &runs, time);
         }
     }
 
@@ -281,19 +281,34 @@ impl Watch {
         }
     }
 
-    /// A strong access synchronises with others at the same place.
-    fn synchronize(&mut self, accessed: &Accessed, runs: &[(Region, u64, u64, Lanes)], time: Time, reads: bool) {
-        let Some(order) = accessed.order else { return };
+    /// A strong access synchronises with others at the same place. Updates of lanes come one after the other.
+    fn synchronize(
+        &mut self,
+        accessed: &Accessed,
+        order: Order,
+        runs: &[(Region, u64, u64, Lanes)],
+        time: Time,
+    ) {
         let updates = matches!(accessed.kind, Touching::Update { .. });
+        let reads = accessed.kind != Touching::Write;
+        let writes = accessed.kind != Touching::Read;
         for &(region, start, end, of) in runs {
             let mut at = start;
             while at < end {
                 let next = of.next(at).min(end);
-                let by = Site { lanes: of.at(at), ..accessed.by };
-                if reads {
-                    self.acquire_flag(by, (region, at), next - at, order);
-                } else {
-                    self.release_flag(by, (region, at), next - at, order, updates, time);
+                let all = of.at(at);
+                let one_by_one = updates && (order.acquires || order.releases);
+                let mut left = all;
+                while left != 0 {
+                    let lanes = if one_by_one { left & left.wrapping_neg() } else { left };
+                    left &= !lanes;
+                    let by = Site { lanes, ..accessed.by };
+                    if reads {
+                        self.acquire_flag(by, (region, at), next - at, order);
+                    }
+                    if writes {
+                        self.release_flag(by, (region, at), next - at, order, updates, time);
+                    }
                 }
                 at = next;
             }
@@ -397,8 +412,12 @@ impl Watch {
             return;
         }
         let asking = Asking { what: event, orders: Ok(&self.enabling) };
-        let order = &self.causality.order;
+        let (order, relaxed) = (&self.causality.order, self.relaxed);
         let causal = |mark: Mark, number: i64| {
+            // Copies, too, carry what barriers count, but no memory order: that is as it should be.
+            if !relaxed {
+                return true;
+            }
             let mut classes = order.of(event.by.warp, event.by.lanes);
             classes.any(|(_, known)| known.clock().mark(mark).is_some_and(|known| known >= number))
         };
@@ -407,6 +426,7 @@ impl Watch {
 
     fn arrive(&mut self, event: Happened, object: Object, no_complete: bool, order: Order) {
         let cta = self.topology.cta(event.by.warp);
+        self.relaxed |= !order.releases;
         let released = self.causality.released(event.by, event.time, order.releases, order.scope);
         let barrier = self.phases.barriers.get_mut(&object.lifetime);
         if let Some(barrier) = barrier {
@@ -484,6 +504,7 @@ impl Watch {
             }
             return;
         }
+        self.relaxed |= !order.acquires;
         let Some(barrier) = self.phases.barriers.get(&object.lifetime) else { return };
         if phase < 0 {
             if self.scrutiny.phases {
