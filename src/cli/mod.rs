@@ -5,6 +5,8 @@ mod check;
 mod explain;
 mod forms;
 mod input;
+mod launch;
+mod progress;
 mod run;
 
 use std::io::{self, Write};

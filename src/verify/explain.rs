@@ -31,6 +31,12 @@ fn finding(rule: &'static RunRule, diagnostic: Diagnostic, count: u64) -> Findin
 }
 
 impl Explain<'_, '_> {
+    /// All races, and accesses that may outlive the memory.
+    pub fn races(&self) -> Vec<Finding> {
+        let races = self.watch.races.found.iter().map(|race| self.race(race));
+        races.chain(self.watch.outlived.iter().map(|outlived| self.outlived(outlived))).collect()
+    }
+
     /// A race, with both sides and what is missing between them.
     pub fn race(&self, race: &Race) -> Finding {
         let rule = rule_of(race);

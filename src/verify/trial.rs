@@ -54,9 +54,7 @@ impl Trial<'_> {
     /// Findings of the machine and of those who watched it, races first.
     pub fn findings(&self, strict: bool) -> Vec<Finding> {
         let explain = Explain { machine: &self.machine, watch: &self.watch, strict };
-        let races = self.watch.races.found.iter().map(|race| explain.race(race));
-        let outlived = self.watch.outlived.iter().map(|outlived| explain.outlived(outlived));
-        races.chain(outlived).chain(self.machine.findings.iter().cloned()).collect()
+        explain.races().into_iter().chain(self.machine.findings.iter().cloned()).collect()
     }
 
     /// Whether something of severity error was found.

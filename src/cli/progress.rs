@@ -1,0 +1,40 @@
+//! A progress line on standard error, for what takes long.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+/// The line.
+pub(super) struct Progress {
+    what: &'static str,
+    start: Instant,
+    last: Instant,
+    terminal: bool,
+    shown: bool,
+}
+
+impl Progress {
+    /// A line that counts something.
+    pub(super) fn new(what: &'static str) -> Progress {
+        let start = Instant::now();
+        Progress { what, start, last: start, terminal: io::stderr().is_terminal(), shown: false }
+    }
+
+    /// Shows a number, now and then, where somebody looks.
+    pub(super) fn tell(&mut self, number: u64) {
+        let soon = self.last.elapsed() < Duration::from_millis(500);
+        if soon || self.start.elapsed() < Duration::from_secs(1) || !self.terminal {
+            return;
+        }
+        self.last = Instant::now();
+        self.shown = true;
+        eprint!("\r{number} {} …", self.what);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
