@@ -1,0 +1,8 @@
+//! What one run says of all schedules.
+//!
+//! The analyses here work on the lowered code, whose program counters a run names.
+
+pub mod poll;
+mod symbol;
+mod uses;
+mod walk;
