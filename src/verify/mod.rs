@@ -2,6 +2,7 @@
 //!
 //! The analyses here work on the lowered code, whose program counters a run names.
 
+pub mod depend;
 pub mod poll;
 mod symbol;
 mod uses;
