@@ -319,6 +319,35 @@ X: st.shared.b32 [other], %r1;";
     assert_eq!(poll_at(&body.replace("add.u32 %r3, %r3, 1", "fence.acq_rel.gpu"), 1), "Once 1");
 }
 
+#[test]
+fn one_look_and_then_a_loop_spin() {
+    let body = "
+A: ld.acquire.gpu.global.b32 %r1, [%rd1];
+setp.ne.u32 %p1, %r1, %r2;
+@%p1 bra D;
+mov.u32 %r3, 0;
+bra B;
+N: add.u32 %r3, %r3, 1;
+B: ld.acquire.gpu.global.b32 %r4, [%rd1];
+setp.ne.u32 %p2, %r4, %r2;
+@%p2 bra A;
+setp.lt.s32 %p3, %r3, 16;
+@%p3 bra N;
+nanosleep.u32 20;
+bra B;
+D: st.shared.b32 [other], %r1;";
+    assert_eq!(poll_at(body, 1), "spins");
+    assert_eq!(poll_at(body, 7), "spins");
+    assert_eq!(poll_at(&body.replace("[other], %r1", "[other], %r3"), 1), "spins, residue 4 6");
+    let detour = body.replace("@%p1 bra D;", "@!%p1 bra C;\nbra D;\nC:");
+    assert_eq!(poll_at(&detour, 1), "spins");
+    // What lets it out of the loop does not end it, and the other way around.
+    assert_eq!(poll_at(&body.replace("setp.ne.u32 %p2", "setp.gt.u32 %p2"), 1), "Differs 3");
+    let out = body.replace("bra A", "bra D");
+    assert_eq!(poll_at(&out, 1), "spins, residue 1");
+    assert_eq!(poll_at(&out.replace("%r4", "%r1"), 1), "spins");
+}
+
 /// What compilers make of waits is a spin; `17_observe` stores the answers.
 #[test]
 fn waits_of_compilers_spin() {
@@ -343,4 +372,29 @@ fn waits_of_compilers_spin() {
     }
     failures.report("A wait is judged otherwise than before.");
     assert_eq!(counts, [27, 214]);
+}
+
+/// The flags that compiled kernels wait for; `grid` also looks back from tile to tile.
+#[test]
+fn flags_of_compilers_spin() {
+    let mut spins = 0;
+    for path in files("guide", "ptx").into_iter().chain(files("kernels", "ptx")) {
+        let text = read(&path);
+        let checked = check_text(&short_name(&path), &text, &Settings::default());
+        for routine in 0..checked.program.routines.len() {
+            let Some(code) = code_of(&checked.program, routine) else { continue };
+            let polls = Polls::new(&code);
+            let own = &code.routines[code.kernel];
+            for pc in own.entry..own.end {
+                let line = line(&checked.program, &code, pc) as usize;
+                let is_flag = text.lines().nth(line - 1).is_some_and(|line| {
+                    line.trim().starts_with("ld.acquire") || line.trim().starts_with("ld.volatile")
+                });
+                spins += usize::from(
+                    is_flag && matches!(polls.at(pc), Poll::Spins { residue, .. } if residue.is_empty()),
+                );
+            }
+        }
+    }
+    assert_eq!(spins, 112);
 }

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use super::symbol::{Node, State, Symbols};
-use super::uses::Reg;
-use super::walk::{Explored, Fork, TooMany, Ways};
-use crate::machine::code::{AccessKind, Barrier, BarrierOp, Code, Op, Pc};
+use super::symbol::{Node, State, Symbols, Value};
+use super::uses::{self, Reg};
+use super::walk::{Explored, Fork, Going, TooMany, Ways};
+use crate::machine::code::{Access, AccessKind, Barrier, BarrierOp, Code, Op, Pc};
 
 /// A spin comes back to its poll in so many ways at most.
 const MOST_WAYS: usize = 64;
@@ -68,6 +68,20 @@ struct Spin {
     residue: BTreeSet<Pc>,
 }
 
+/// A round of a load that is asked again.
+struct Round {
+    pc: Pc,
+    symbols: Symbols,
+    /// What registers hold before it.
+    start: State,
+    place: Option<(Value, i64)>,
+    /// So many values unlike any other there were before it.
+    before: u32,
+    explored: Explored,
+    /// The instructions that lead to the next load.
+    inside: FxHashSet<Pc>,
+}
+
 impl Spin {
     fn poll(judged: Judged<Spin>) -> Poll {
         match judged {
@@ -87,11 +101,10 @@ impl<'c> Polls<'c> {
 
     /// The poll at `pc`: a wait for a barrier's phase, or a load that is used as a flag.
     pub fn at(&self, pc: Pc) -> Poll {
-        let is_load = |op: &Op| matches!(op, Op::Memory(access) if access.kind == AccessKind::Load);
         let code = self.ways.code;
         let judged = if wait_at(code, pc).is_some() {
             self.wait(pc)
-        } else if code.insts.get(pc as usize).is_some_and(|inst| is_load(&inst.op)) {
+        } else if load_at(code, pc).is_some() {
             self.load(pc)
         } else {
             Err((Why::NoPoll, pc))
@@ -126,10 +139,10 @@ impl<'c> Polls<'c> {
         let start = self.ways.start(&mut symbols, poll);
         let mut told_no = start.clone();
         self.answer(&mut symbols, &mut told_no, poll, false);
-        let mut is_goal = |symbols: &mut Symbols, state: &State, pc: Pc| {
-            self.asks_the_same(symbols, (poll, &start), (pc, state))
+        let mut going = |symbols: &mut Symbols, state: &mut State, pc: Pc| {
+            if self.asks_the_same(symbols, (poll, &start), (pc, state)) { Going::Stop } else { Going::On }
         };
-        let explored = self.ways.explore(&mut symbols, told_no, poll + 1, true, &mut is_goal);
+        let explored = self.ways.explore(&mut symbols, told_no, poll + 1, true, &mut going);
         let explored = explored.map_err(|TooMany| (Why::TooMany, poll))?;
         if let Some(&end) = explored.ends.first() {
             return Err((Why::GoesOn, end));
@@ -206,63 +219,147 @@ impl<'c> Polls<'c> {
 
     /// A load that a loop asks again until its value changes.
     fn load(&self, pc: Pc) -> Judged<Spin> {
-        let mut symbols = Symbols::default();
-        let start = self.ways.start(&mut symbols, pc);
-        let first = self.loaded(&mut symbols, &start, pc, 0)?;
-        let inside = leads_to(&first, pc);
-        if first.goals.is_empty() {
-            return Err((Why::Once, pc));
-        }
-        if first.ends.contains(&pc) {
-            // It may look at another place the next time.
-            return Err((Why::Counts, pc));
-        }
-        if first.goals.len() > MOST_WAYS {
-            return Err((Why::TooMany, pc));
-        }
-        if let Some(&end) = first.ends.iter().find(|end| inside.contains(end)) {
-            return Err((Why::GoesOn, end));
-        }
-        for fork in exits(&first, &inside) {
-            if self.counts(&mut symbols, &first, fork) {
-                return Err((Why::Counts, fork.from));
+        let mut loads = vec![self.first_round(pc)?];
+        let mut next = 0;
+        while let Some(round) = loads.get(next) {
+            next += 1;
+            let found: BTreeSet<Pc> = round.explored.goals.iter().map(|&(pc, _)| pc).collect();
+            for pc in found {
+                if !loads.iter().any(|round| round.pc == pc) {
+                    loads.push(self.first_round(pc)?);
+                }
             }
         }
+        let inside: FxHashSet<Pc> = loads.iter().flat_map(|round| round.inside.iter().copied()).collect();
         let mut spin = Spin::default();
-        // What it finds the second time is what ends the spin, as if it had found it the first time.
-        let at_once = self.loaded(&mut symbols, &start, pc, 1)?;
-        for (_, state) in &first.goals {
-            let later = self.loaded(&mut symbols, state, pc, 1)?;
-            for (a, b) in pairs(exits(&at_once, &inside), exits(&later, &inside)) {
-                self.compare(&mut symbols, a.to, &a.state, &b.state, &mut spin);
-            }
+        for round in &mut loads {
+            self.leaves_alike(round, &inside, &mut spin)?;
         }
         spin.region.extend(inside);
         Ok(spin)
     }
 
-    /// All ways behind a load that finds the values of that number.
-    fn loaded(&self, symbols: &mut Symbols, state: &State, pc: Pc, number: u32) -> Judged<Explored> {
-        let code = self.ways.code;
-        let Op::Memory(access) = &code.insts[pc as usize].op else { return Err((Why::NoPoll, pc)) };
-        let place = symbols.place(code, state, &access.address);
-        let mut found = state.clone();
-        symbols.find(code, &mut found, pc, |index, _| Some(Node::Found(number, index as u32)));
-        let mut is_goal = |symbols: &mut Symbols, state: &State, at: Pc| {
-            at == pc && symbols.place(code, state, &access.address) == place
+    /// All ways from a load to the next one of the same place.
+    fn first_round(&self, pc: Pc) -> Judged<Round> {
+        let mut symbols = Symbols::default();
+        let start = self.ways.start(&mut symbols, pc);
+        let place = self.place(&mut symbols, &start, pc);
+        let before = symbols.freshest();
+        let mut state = start.clone();
+        find(self.ways.code, &mut symbols, &mut state, pc, 0);
+        let mut going = |symbols: &mut Symbols, state: &mut State, at: Pc| {
+            if self.loads_from(symbols, state, at, pc, place) { Going::Stop } else { Going::On }
         };
-        let explored = self.ways.explore(symbols, found, pc + 1, false, &mut is_goal);
+        let explored = self.ways.explore(&mut symbols, state, pc + 1, false, &mut going);
+        let explored = explored.map_err(|TooMany| (Why::TooMany, pc))?;
+        let inside = leads_to(&explored, pc);
+        if explored.goals.is_empty() {
+            return Err((Why::Once, pc));
+        }
+        if explored.goals.len() > MOST_WAYS {
+            return Err((Why::TooMany, pc));
+        }
+        match explored.ends.iter().find(|end| inside.contains(end)) {
+            // It may look at another place the next time.
+            Some(&end) if end == pc => Err((Why::Counts, pc)),
+            Some(&end) => Err((Why::GoesOn, end)),
+            None => Ok(Round { pc, symbols, start, place, before, explored, inside }),
+        }
+    }
+
+    /// The place that the load at `pc` reads.
+    fn place(&self, symbols: &mut Symbols, state: &State, pc: Pc) -> Option<(Value, i64)> {
+        let access = load_at(self.ways.code, pc)?;
+        Some(symbols.place(self.ways.code, state, &access.address))
+    }
+
+    /// Whether the instruction at `at` loads what the one at `pc` loads, from that place.
+    fn loads_from(
+        &self,
+        symbols: &mut Symbols,
+        state: &State,
+        at: Pc,
+        pc: Pc,
+        place: Option<(Value, i64)>,
+    ) -> bool {
+        let code = self.ways.code;
+        let (Some(a), Some(b)) = (load_at(code, at), load_at(code, pc)) else { return false };
+        let shape = |access: &Access| (access.address.space, access.bytes, access.to.len());
+        shape(a) == shape(b) && self.place(symbols, state, at) == place
+    }
+
+    /// A value that ends the spin must end it alike, whether it is found at once or a round later.
+    fn leaves_alike(&self, round: &mut Round, inside: &FxHashSet<Pc>, spin: &mut Spin) -> Judged {
+        let Round { pc, symbols, start, place, before, explored, .. } = round;
+        for fork in exits(explored, inside) {
+            if self.counts(symbols, *before, explored, fork) {
+                return Err((Why::Counts, fork.from));
+            }
+        }
+        let at_once = self.keeps_finding(symbols, start.clone(), *pc, *place, None)?;
+        for exit in exits(&at_once, inside) {
+            for (other, state) in &explored.goals {
+                let mut state = state.clone();
+                let known = exit.values.iter().filter_map(|&(value, holds)| Some((value, holds?)));
+                known.for_each(|(value, holds)| symbols.assume(&mut state, value, holds));
+                let to = self.ways.settled(exit.to);
+                let later = self.keeps_finding(symbols, state, *other, *place, Some(to))?;
+                if !later.ends.is_empty() || later.goals.iter().any(|&(at, _)| at != to) {
+                    return Err((Why::Differs, exit.from));
+                }
+                later
+                    .goals
+                    .iter()
+                    .for_each(|(_, state)| self.compare(symbols, exit.to, &exit.state, state, spin));
+            }
+        }
+        Ok(())
+    }
+
+    /// All ways behind a load at whose place the same is found from now on: up to `until`, or up to a load that
+    /// has been there before.
+    fn keeps_finding(
+        &self,
+        symbols: &mut Symbols,
+        mut state: State,
+        pc: Pc,
+        place: Option<(Value, i64)>,
+        until: Option<Pc>,
+    ) -> Judged<Explored> {
+        let code = self.ways.code;
+        find(code, symbols, &mut state, pc, 1);
+        let mut going = |symbols: &mut Symbols, state: &mut State, at: Pc| {
+            if until == Some(at) {
+                return Going::Stop;
+            }
+            if !self.loads_from(symbols, state, at, pc, place) {
+                return Going::On;
+            }
+            // The load that was the first, or whose result is there: nothing new would come of it.
+            let found = |index: usize| Node::Found(1, index as u32);
+            let again = at == pc
+                || uses::uses(code, at).writes.iter().enumerate().all(|(index, &register)| {
+                    let held = symbols.held(state, register);
+                    state.writer(register) == Some(at) && symbols.node(held) == found(index)
+                });
+            if again {
+                return Going::Stop;
+            }
+            find(code, symbols, state, at, 1);
+            Going::Done
+        };
+        let explored = self.ways.explore(symbols, state, pc + 1, until.is_some(), &mut going);
         explored.map_err(|TooMany| (Why::TooMany, pc))
     }
 
     /// Whether a way out of the loop depends on more than the value and what the loop leaves alone.
-    fn counts(&self, symbols: &mut Symbols, explored: &Explored, fork: &Fork) -> bool {
+    fn counts(&self, symbols: &mut Symbols, before: u32, explored: &Explored, fork: &Fork) -> bool {
         let mut kept = Vec::new();
         let mut varies = |node: Node| {
             kept.extend(if let Node::Start(register) = node { Some(register) } else { None });
-            matches!(node, Node::Fresh(_))
+            matches!(node, Node::Fresh(number) if number > before)
         };
-        fork.values.iter().any(|&value| symbols.any(value, &mut varies))
+        fork.values.iter().any(|&(value, _)| symbols.any(value, &mut varies))
             || kept.into_iter().any(|register| {
                 let before = symbols.value(Node::Start(register));
                 explored.goals.iter().any(|(_, state)| symbols.held(state, register) != before)
@@ -270,10 +367,11 @@ impl<'c> Polls<'c> {
     }
 }
 
-/// The instructions from which `goal` is reached, itself included.
-fn leads_to(explored: &Explored, goal: Pc) -> FxHashSet<Pc> {
-    let mut inside = FxHashSet::from_iter([goal]);
-    let mut left = vec![goal];
+/// The instructions from which a goal is reached, goals and `start` included.
+fn leads_to(explored: &Explored, start: Pc) -> FxHashSet<Pc> {
+    let mut left = vec![start];
+    left.extend(explored.goals.iter().map(|&(pc, _)| pc));
+    let mut inside = FxHashSet::from_iter(left.iter().copied());
     while let Some(to) = left.pop() {
         let before = explored.steps.iter().filter(|(_, next)| *next == to);
         left.extend(before.map(|&(from, _)| from).filter(|&from| inside.insert(from)));
@@ -281,17 +379,23 @@ fn leads_to(explored: &Explored, goal: Pc) -> FxHashSet<Pc> {
     inside
 }
 
+/// The results of a load: those that are found in round `number`.
+fn find(code: &Code, symbols: &mut Symbols, state: &mut State, pc: Pc, number: u32) {
+    symbols.find(code, state, pc, |index, _| Some(Node::Found(number, index as u32)));
+}
+
+/// The load at `pc`.
+fn load_at(code: &Code, pc: Pc) -> Option<&Access> {
+    match code.insts.get(pc as usize).map(|inst| &inst.op) {
+        Some(Op::Memory(access)) if access.kind == AccessKind::Load => Some(access),
+        _ => None,
+    }
+}
+
 /// The steps that leave the loop.
 fn exits<'e>(explored: &'e Explored, inside: &FxHashSet<Pc>) -> Vec<&'e Fork> {
     let leaves = |fork: &&Fork| inside.contains(&fork.from) && !inside.contains(&fork.to);
     explored.forks.iter().filter(leaves).collect()
-}
-
-/// All pairs of equal steps.
-fn pairs<'e>(one: Vec<&'e Fork>, other: Vec<&'e Fork>) -> Vec<(&'e Fork, &'e Fork)> {
-    let equal = |a: &Fork, b: &Fork| (a.from, a.to) == (b.from, b.to);
-    let all = one.iter().flat_map(|&a| other.iter().map(move |&b| (a, b)));
-    all.filter(|(a, b)| equal(a, b)).collect()
 }
 
 fn last(way: &[(Pc, State)], otherwise: Pc) -> Pc {

@@ -9,7 +9,10 @@ use crate::machine::code::{
     AccessKind, Address, Base, Code, Compare, Convert, ConvertKind, Dst, NONE, Op, Pc, Pred, Source, Space,
     Src,
 };
-use crate::machine::scalar::{self, BoolOp, CompareOp, IntOp, ScalarOp};
+use crate::machine::scalar::{self, BoolOp, Cmp, CompareOp, Int, IntOp, ScalarOp};
+
+/// The truth table of "not a": bit 4a + 2b + c.
+const NOT: u8 = 0b0000_1111;
 
 /// A value: a number of a [`Symbols`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,6 +63,8 @@ pub struct Symbols {
 #[derive(Clone, Debug, Default)]
 pub struct State {
     registers: FxHashMap<Reg, (Value, Pc)>,
+    /// What is assumed of predicates.
+    assumed: FxHashMap<Value, bool>,
     /// How often private memory may have changed.
     changes: u32,
 }
@@ -127,6 +132,37 @@ impl Symbols {
         }
     }
 
+    /// Assumes that a predicate holds, or that it does not.
+    pub fn assume(&self, state: &mut State, predicate: Value, holds: bool) {
+        match self.node(predicate) {
+            Node::Logic(NOT, [contrary, ..]) => state.assumed.insert(contrary, !holds),
+            _ => state.assumed.insert(predicate, holds),
+        };
+    }
+
+    /// Whether a predicate holds, as far as that is known or assumed.
+    pub fn truth(&self, state: &State, predicate: Value) -> Option<bool> {
+        self.truth_within(state, predicate, 8)
+    }
+
+    fn truth_within(&self, state: &State, predicate: Value, depth: u32) -> Option<bool> {
+        if let Some(&holds) = state.assumed.get(&predicate) {
+            return Some(holds);
+        }
+        match self.node(predicate) {
+            Node::Constant(number) => Some(number & 1 == 1),
+            Node::Logic(table, s) if depth > 0 && !state.assumed.is_empty() => {
+                looked_up(table, s.map(|value| self.truth_within(state, value, depth - 1)))
+            }
+            _ => None,
+        }
+    }
+
+    /// How many values unlike any other there are.
+    pub fn freshest(&self) -> u32 {
+        self.fresh
+    }
+
     /// What a register holds.
     pub fn held(&mut self, state: &State, register: Reg) -> Value {
         match state.registers.get(&register) {
@@ -148,22 +184,25 @@ impl Symbols {
     fn predicate(&mut self, state: &State, predicate: Pred) -> Value {
         let Some(index) = predicate.index() else { return self.constant((!predicate.negated()).into()) };
         let value = self.held(state, Reg::Predicate(index));
-        if predicate.negated() { self.logic(0b0000_1111, [value; 3]) } else { value }
+        if predicate.negated() { self.logic(NOT, [value; 3]) } else { value }
     }
 
     /// Bit 4a + 2b + c of a table.
     fn logic(&mut self, table: u8, s: [Value; 3]) -> Value {
-        let known = s.map(|value| self.number(value));
-        let fits = |index: usize| {
-            (0..3).all(|n| known[n].is_none_or(|value| (value & 1) as usize == index >> (2 - n) & 1))
-        };
-        let mut results = (0..8).filter(|&index| fits(index)).map(|index| table >> index & 1);
-        let first = results.next().unwrap_or(0);
-        if results.all(|result| result == first) {
-            return self.constant(first.into());
+        let known = s.map(|value| self.number(value).map(|number| number & 1 == 1));
+        if let Some(result) = looked_up(table, known) {
+            return self.constant(result.into());
         }
         // A copy is the value itself.
-        if table == 0b1111_0000 { s[0] } else { self.value(Node::Logic(table, s)) }
+        if table == 0b1111_0000 {
+            return s[0];
+        }
+        match self.node(s[0]) {
+            // The contrary of the contrary.
+            Node::Logic(NOT, [value, ..]) if table == NOT => value,
+            _ if table == NOT => self.value(Node::Logic(NOT, [s[0]; 3])),
+            _ => self.value(Node::Logic(table, s)),
+        }
     }
 
     fn scalar(&mut self, op: ScalarOp, s: [Value; 4]) -> Value {
@@ -210,6 +249,13 @@ impl Symbols {
         match (compare.combine, numbers[2]) {
             (Some(BoolOp::And), Some(0)) => self.constant(0),
             (Some(BoolOp::Or), Some(1)) => self.constant(1),
+            (None, _) => {
+                let (op, negated) = plain(compare.op);
+                let packed = matches!(op, CompareOp::Packed(..));
+                let value = self.value(Node::Compare(op, None, packed && second, s));
+                let negated = negated != (second && !packed);
+                if negated { self.logic(NOT, [value; 3]) } else { value }
+            }
             _ => self.value(Node::Compare(compare.op, compare.combine, second, s)),
         }
     }
@@ -419,4 +465,24 @@ impl Symbols {
         }
         false
     }
+}
+
+/// A comparison of integers as one of a few, and whether it says the contrary of that.
+fn plain(op: CompareOp) -> (CompareOp, bool) {
+    let CompareOp::Int(cmp, ty) = op else { return (op, false) };
+    match cmp {
+        Cmp::Eq | Cmp::Ne => (CompareOp::Int(Cmp::Eq, Int::unsigned(ty.bits())), cmp == Cmp::Ne),
+        Cmp::Ge => (CompareOp::Int(Cmp::Lt, ty), true),
+        Cmp::Gt => (CompareOp::Int(Cmp::Le, ty), true),
+        _ => (op, false),
+    }
+}
+
+/// What a table says of predicates, if it is the same whatever the unknown ones are. Bit 4a + 2b + c.
+fn looked_up(table: u8, known: [Option<bool>; 3]) -> Option<bool> {
+    let fits =
+        |index: usize| (0..3).all(|n| known[n].is_none_or(|holds| holds == (index >> (2 - n) & 1 == 1)));
+    let mut results = (0..8).filter(|&index| fits(index)).map(|index| table >> index & 1 == 1);
+    let first = results.next()?;
+    results.all(|result| result == first).then_some(first)
 }

@@ -39,8 +39,8 @@ pub struct Fork {
     pub from: Pc,
     /// To where.
     pub to: Pc,
-    /// The values that are not known and led here, this step's last.
-    pub values: Vec<Value>,
+    /// The values that are not known and led here, this step's last; of predicates, whether they hold.
+    pub values: Vec<(Value, Option<bool>)>,
     /// What registers hold then.
     pub state: State,
 }
@@ -51,7 +51,18 @@ struct Lane {
     pc: Pc,
     state: State,
     /// The values that are not known and led here.
-    values: Vec<Value>,
+    values: Vec<(Value, Option<bool>)>,
+}
+
+/// How a walk goes on at an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Going {
+    /// As the instruction says.
+    On,
+    /// Behind it: it has been executed.
+    Done,
+    /// No further: it is a goal.
+    Stop,
 }
 
 /// There are too many ways.
@@ -115,22 +126,22 @@ impl<'c> Ways<'c> {
         };
         let register = Reg::Predicate(predicate);
         let value = symbols.held(state, register);
-        match symbols.number(value) {
-            Some(number) if (number & 1 == 1) != negated => Guarded::Open,
+        match symbols.truth(state, value) {
+            Some(holds) if holds != negated => Guarded::Open,
             Some(_) => Guarded::Shut,
             None => Guarded::Unknown(register, value, !negated),
         }
     }
 
     /// Follows all ways from `pc` on, up to goals and to what others can see. Ends at once when it meets
-    /// the latter and `all` ways must lead to goals.
+    /// the latter and `all` ways must lead to goals. `going` may execute an instruction in its own way.
     pub fn explore(
         &self,
         symbols: &mut Symbols,
         state: State,
         pc: Pc,
         all: bool,
-        is_goal: &mut dyn FnMut(&mut Symbols, &State, Pc) -> bool,
+        going: &mut dyn FnMut(&mut Symbols, &mut State, Pc) -> Going,
     ) -> Result<Explored, TooMany> {
         let mut explored = Explored::default();
         let mut left = vec![Lane { pc, state, values: Vec::new() }];
@@ -148,19 +159,22 @@ impl<'c> Ways<'c> {
                     continue;
                 }
                 Guarded::Unknown(register, value, open) => {
-                    lane.values.push(value);
                     let mut passing = lane.clone();
+                    lane.values.push((value, Some(open)));
+                    passing.values.push((value, Some(!open)));
                     let (opened, shut) = (symbols.constant(open.into()), symbols.constant((!open).into()));
                     lane.state.learn(register, opened);
+                    symbols.assume(&mut lane.state, value, open);
                     passing.state.learn(register, shut);
+                    symbols.assume(&mut passing.state, value, !open);
                     left.push(explored.go(passing, |pc| pc + 1, true));
                 }
             }
-            if is_goal(symbols, &lane.state, lane.pc) {
-                explored.goals.push((lane.pc, lane.state));
-                continue;
+            match going(symbols, &mut lane.state, lane.pc) {
+                Going::On => self.step(symbols, &mut explored, &mut left, lane),
+                Going::Done => left.push(explored.go(lane, |pc| pc + 1, false)),
+                Going::Stop => explored.goals.push((lane.pc, lane.state)),
             }
-            self.step(symbols, &mut explored, &mut left, lane);
             if all && !explored.ends.is_empty() {
                 return Ok(explored);
             }
@@ -187,7 +201,7 @@ impl<'c> Ways<'c> {
             Effect::Jump => match self.target(symbols, &lane.state, lane.pc) {
                 Ok(target) => left.push(explored.go(lane, |_| target, true)),
                 Err(value) => {
-                    lane.values.push(value);
+                    lane.values.push((value, None));
                     for target in uses::successors(self.code, lane.pc) {
                         left.push(explored.go(lane.clone(), |_| target, true));
                     }
@@ -239,6 +253,19 @@ impl<'c> Ways<'c> {
             way.push((pc, state.clone()));
         }
         way
+    }
+
+    /// Where branches without a condition lead from `pc`.
+    pub fn settled(&self, mut pc: Pc) -> Pc {
+        for _ in 0..MOST_BEFORE {
+            let inst = &self.code.insts[pc as usize];
+            let Op::Branch { target, .. } = inst.op else { break };
+            if uses::guard(inst.guard).is_some() {
+                break;
+            }
+            pc = target;
+        }
+        pc
     }
 
     /// Whether something may read what a register holds before `pc`.
