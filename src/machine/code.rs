@@ -436,7 +436,7 @@ pub struct Convert {
 }
 
 /// Kinds of [`Convert`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConvertKind {
     /// From a window to a generic address.
     ToGeneric(Space),

@@ -47,6 +47,13 @@ use warp::Warp;
 pub use exec::Place;
 pub use launch::LaunchError;
 
+/// The code of routine number `kernel` of a program, without a launch; `None` when the module's variables are
+/// too large.
+pub fn code_of(program: &Program, kernel: usize) -> Option<Code> {
+    let image = Image::new(program, kernel)?;
+    Some(lower::lower(program, kernel, &image))
+}
+
 /// What happens where the manual defines nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Undefined {

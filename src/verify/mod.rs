@@ -8,14 +8,19 @@
 pub mod agent;
 pub mod causality;
 pub mod clock;
+pub mod depend;
 pub mod explain;
 pub mod ledger;
 pub mod order;
 pub mod phase;
+pub mod poll;
 pub mod race;
 pub mod rule;
 pub mod shadow;
+mod symbol;
 pub mod trial;
+pub mod uses;
+mod walk;
 pub mod watch;
 
 use crate::diagnostic::Severity;
