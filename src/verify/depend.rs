@@ -179,7 +179,7 @@ impl<'c> Depends<'c> {
             | Op::Sleep(_)
             | Op::Stack(_)
             | Op::Nothing
-            | Op::Fence
+            | Op::Fence(_)
             | Op::Warp(_)
             | Op::Matrix(_)
             | Op::Cta(_)

@@ -20,6 +20,7 @@ pub mod shadow;
 mod symbol;
 pub mod trial;
 pub mod uses;
+pub mod values;
 mod walk;
 pub mod watch;
 

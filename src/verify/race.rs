@@ -4,6 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::agent::Agents;
+use super::clock::Time;
 use super::causality::{Causality, Known, Layer, Topology};
 use super::phase::Enabling;
 use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane};
@@ -56,6 +57,26 @@ impl Race {
     }
 }
 
+/// A strong read, and a write that is in no order with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Look {
+    /// The reading instruction.
+    pub pc: Pc,
+    /// Its warp.
+    pub warp: u32,
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub region: Region,
+    /// The first byte.
+    pub start: u64,
+    /// Who wrote.
+    pub writer: (Who, Time),
+}
+
+/// So many looks are kept; then nothing is said of flags.
+pub const MOST_LOOKS: usize = 1 << 16;
+
 /// Which races are told apart: the two instructions, and whether only a fence is missing.
 type Key = (Pc, Pc, bool);
 
@@ -65,10 +86,11 @@ pub struct Races {
     /// In the order in which they were found.
     pub found: Vec<Race>,
     known: FxHashMap<Key, usize>,
-    /// Strong accesses that conflict and are in no order: the instructions, the first one first.
-    pub unordered: FxHashSet<(Pc, Pc)>,
-    /// Those among them whose order changes no value: updates that commute.
-    pub commuting: FxHashSet<(Pc, Pc)>,
+    /// Strong accesses that conflict and are in no order: the instructions, the first one first, and whether
+    /// memory is the same afterwards in either order.
+    pub unordered: FxHashSet<(Pc, Pc, bool)>,
+    /// Reads and writes among them, one by one.
+    pub looks: FxHashSet<Look>,
 }
 
 impl Races {
@@ -123,7 +145,7 @@ impl Judge for Judgement<'_> {
         let same_instruction = (old.who, old.time) == (new.who, new.time);
         if old.strong.is_some() && new.strong.is_some() && missing != Missing::Fence {
             if self.is_morally_strong(old, new) {
-                self.note_unordered(old, new);
+                self.note_unordered(old, new, start);
                 return false;
             }
             if same_instruction {
@@ -288,15 +310,8 @@ impl Judgement<'_> {
     }
 
     /// Strong accesses in no order: what they read may differ from schedule to schedule.
-    fn note_unordered(&mut self, old: &Access, new: &Access) {
+    fn note_unordered(&mut self, old: &Access, new: &Access, start: u64) {
         if old.does.is_of_barrier() || new.does.is_of_barrier() {
-            return;
-        }
-        if let Does::Updates(a, true) = old.does
-            && let Does::Updates(b, true) = new.does
-            && a == b
-        {
-            self.races.commuting.insert((old.pc, new.pc));
             return;
         }
         if let Who::Warp(warp) = old.who {
@@ -313,7 +328,24 @@ impl Judgement<'_> {
                 return;
             }
         }
-        self.races.unordered.insert((old.pc, new.pc));
+        let same_result = match (old.does, new.does) {
+            (Does::Updates(a, exact), Does::Updates(b, _)) => exact && a == b,
+            (Does::Reads, _) | (_, Does::Reads) => true,
+            _ => false,
+        };
+        self.races.unordered.insert((old.pc, new.pc, same_result));
+        for (reader, writer) in [(old, new), (new, old)] {
+            if reader.does == Does::Reads && self.races.looks.len() < MOST_LOOKS {
+                self.races.looks.insert(Look {
+                    pc: reader.pc,
+                    warp: reader.warp,
+                    time: reader.time,
+                    region: self.region,
+                    start,
+                    writer: (writer.who, writer.time),
+                });
+            }
+        }
     }
 
     fn lanes_of(&self, access: &Access) -> Mask {

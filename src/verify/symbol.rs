@@ -364,7 +364,7 @@ impl Symbols {
             | Op::Sleep(_)
             | Op::Stack(_)
             | Op::Nothing
-            | Op::Fence
+            | Op::Fence(_)
             | Op::Memory(_)
             | Op::Warp(_)
             | Op::Matrix(_)

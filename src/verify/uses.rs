@@ -164,7 +164,7 @@ pub fn uses(code: &Code, pc: Pc) -> Uses {
         Op::Sleep(time) => Uses::new(Effect::Idle).read(&[*time], Role::Time),
         Op::Nothing => Uses::new(Effect::Idle),
         Op::Return { .. } | Op::Exit | Op::Trap | Op::Unsupported => Uses::new(Effect::Ends),
-        Op::Fence | Op::Cluster(_) | Op::Commit(_) | Op::Wait { .. } | Op::Together => visible,
+        Op::Fence(_) | Op::Cluster(_) | Op::Commit(_) | Op::Wait { .. } | Op::Together => visible,
         Op::Stack(Stack::Save(d)) => registers.write(&[*d]),
         Op::Stack(Stack::Restore(s)) => visible.read(&[*s], Role::Address),
         Op::Stack(Stack::Allocate(d, size, _)) => visible.read(&[*size], Role::Size).write(&[*d]),

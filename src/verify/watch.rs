@@ -11,7 +11,7 @@ use super::clock::{Mark, Time};
 use super::ledger::Ledger;
 use super::order::Knowledge;
 use super::phase::{Asking, Condition, Doubt, Enabling, Given, Happened, Phases};
-use super::race::{Judgement, Races};
+use super::race::{Judgement, MOST_LOOKS, Races};
 use super::shadow::{self, Access, Does, Lanes, Region, Shadow, Who};
 use crate::machine::Machine;
 use crate::machine::code::{Number, Pc, Update, UpdateOp};
@@ -109,6 +109,8 @@ pub struct Watch {
     pub outlived: Vec<Outlived>,
     /// Stores whose values loads have read: store, load.
     pub flows: rustc_hash::FxHashSet<(Pc, Pc)>,
+    /// When lanes of a warp began to look at flags with an instruction, and looked last.
+    looks: FxHashMap<(u32, Pc), (Vec<Time>, Time)>,
     /// Whether operations on barriers without memory order were seen.
     relaxed: bool,
     /// What completed the current phase of a barrier.
@@ -139,6 +141,7 @@ impl Watch {
             last_exit: FxHashMap::default(),
             outlived: Vec::new(),
             flows: rustc_hash::FxHashSet::default(),
+            looks: FxHashMap::default(),
             relaxed: false,
             last_part: FxHashMap::default(),
         }
@@ -248,7 +251,7 @@ impl Watch {
         let does = match accessed.kind {
             Touching::Read => Does::Reads,
             Touching::Write => Does::Writes,
-            Touching::Update { update, returns } => Does::Updates(update.op, commutes(update) && !returns),
+            Touching::Update { update, .. } => Does::Updates(update.op, commutes(update)),
         };
         let runs = shadow::runs(&accessed.touches);
         let element = accessed.touches.first().map_or(0, |touch| touch.size.min(255) as u8);
@@ -269,6 +272,13 @@ impl Watch {
             }
             self.touch(region, start, end, &access);
             self.note_remote(region, Happened { by, time }, None);
+        }
+        if accessed.order.is_some() && does == Does::Reads && self.scrutiny.phases {
+            let (starts, last) = self.looks.entry((by.warp, by.pc)).or_default();
+            if starts.is_empty() || *last + 1 != time {
+                starts.push(time);
+            }
+            *last = time;
         }
         if let Some(order) = accessed.order {
             self.synchronize(accessed, order, &runs, time);
@@ -313,6 +323,21 @@ impl Watch {
                 at = next;
             }
         }
+    }
+
+    /// Whether each flag that an instruction looks at is written once, of all writes that are in no order with
+    /// one round of looking: then the value that ends the round is always the same.
+    pub fn is_written_once(&self, pc: Pc) -> bool {
+        if self.races.looks.len() >= MOST_LOOKS {
+            return false;
+        }
+        let mut writers: FxHashMap<(u32, usize, Region, u64), (Who, Time)> = FxHashMap::default();
+        self.races.looks.iter().filter(|look| look.pc == pc).all(|look| {
+            let rounds = self.looks.get(&(look.warp, pc));
+            let round = rounds.map_or(0, |(starts, _)| starts.partition_point(|start| *start <= look.time));
+            let key = (look.warp, round, look.region, look.start);
+            *writers.entry(key).or_insert(look.writer) == look.writer
+        })
     }
 
     fn acquire_flag(&mut self, by: Site, place: (Region, u64), size: u64, order: Order) {
