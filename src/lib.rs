@@ -25,3 +25,4 @@ pub mod report;
 pub mod source;
 pub mod syntax;
 pub mod types;
+pub mod verify;
