@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::print::Mix;
+
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
@@ -128,6 +130,32 @@ impl Registers {
         *target = *target & !mask | values & mask;
         let target = &mut self.undefined_predicates[predicate as usize];
         *target = *target & !mask | undefined & mask;
+    }
+
+    /// Adds what the lanes of `mask` hold, undefined bits included.
+    pub fn hash_into(&self, mix: &mut Mix, mask: Mask) {
+        for (column, values) in self.columns.iter().enumerate() {
+            let undefined = self.undefined[column] & mask;
+            if undefined == mask && !self.bits.contains_key(&(column as u32)) {
+                mix.add(u64::MAX);
+                continue;
+            }
+            match mask {
+                Mask::MAX => values.iter().for_each(|&value| mix.add(value)),
+                _ => lanes(mask).for_each(|lane| mix.add(values[lane])),
+            }
+            mix.add(undefined.into());
+            lanes(undefined).for_each(|lane| mix.add(self.undefined_bits(column as u32, lane)));
+        }
+        for (values, undefined) in self.predicates.iter().zip(&self.undefined_predicates) {
+            mix.add(u64::from(values & !undefined & mask) << 32 | u64::from(undefined & mask));
+        }
+    }
+
+    /// About how many bytes they take.
+    pub fn bytes(&self) -> usize {
+        let column = size_of::<Column>() + size_of::<Mask>();
+        column * (self.columns.len() + self.bits.len()) + 2 * size_of::<Mask>() * self.predicates.len()
     }
 
     /// A number that is the same for the same contents in the lanes of `mask`. Each word changes all bits

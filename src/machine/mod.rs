@@ -12,6 +12,7 @@ pub mod column;
 pub mod copy;
 pub mod cta;
 mod deadlock;
+pub(crate) mod drive;
 pub mod event;
 mod exec;
 pub mod finding;
@@ -22,15 +23,20 @@ mod lower;
 pub mod matrix;
 pub mod memory;
 pub mod order;
+pub mod print;
 mod printf;
 pub mod rule;
 mod run;
 pub mod scalar;
+pub mod share;
+pub mod sight;
 pub mod space;
 pub mod tensor;
 mod undefined;
 pub mod warp;
 pub mod words;
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -42,6 +48,7 @@ use event::Event;
 use finding::{Fault, Finding, Outcome};
 use global::Global;
 use image::Image;
+use share::Share;
 use warp::Warp;
 
 pub use exec::Place;
@@ -136,13 +143,14 @@ pub struct Statistics {
 }
 
 /// A launch of a kernel, being executed.
+#[derive(Clone)]
 pub struct Machine<'p> {
     /// The program.
     pub program: &'p Program,
     /// What is executed.
-    pub code: Code,
+    pub code: Arc<Code>,
     /// Where things lie.
-    pub image: Image,
+    pub image: Arc<Image>,
     /// How it is run.
     pub options: Options,
     /// The grid, the CTA and the cluster, in CTAs, threads, CTAs.
@@ -152,7 +160,7 @@ pub struct Machine<'p> {
     /// Their clusters.
     pub clusters: Vec<Cluster>,
     /// Their warps.
-    pub warps: Vec<Warp>,
+    pub warps: Vec<Share<Warp>>,
     /// Global memory.
     pub global: Global,
     /// Parameters of the kernel.
@@ -189,8 +197,7 @@ pub struct Machine<'p> {
     next_cluster: u64,
     /// CTAs that have started and not ended.
     resident: u64,
-    lifetimes: u32,
-    buffers: Vec<launch::Buffer>,
+    buffers: Arc<[launch::Buffer]>,
 }
 
 /// The extents of a launch.

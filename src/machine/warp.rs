@@ -11,7 +11,7 @@ use super::cta::Site;
 use super::memory::Bytes;
 
 /// A warp.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Warp {
     /// The CTA that it belongs to: an index into the machine's.
     pub cta: u32,
@@ -72,7 +72,7 @@ pub struct Group {
 }
 
 /// A routine that is being executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Index into the code's routines.
     pub routine: u32,
@@ -128,7 +128,7 @@ pub enum State {
 }
 
 /// What lanes meet for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meeting {
     /// One instruction, all lanes.
     Aligned(Pc),

@@ -102,9 +102,9 @@ impl Choose for HoldBack {
 
     fn decide(&mut self, machine: &Machine, question: Question, options: u32) -> u32 {
         match question {
-            Question::Copy { or_none: true } => {
+            Question::Copy { or_none: true, late } => {
                 let idle = machine.ready_warps().all(|warp| self.is_held(warp));
-                if idle { 1 } else { self.choose(question, options) }
+                if idle || late { 1 } else { self.choose(question, options) }
             }
             Question::Warp { next } => {
                 let mut free: Vec<usize> = Vec::new();

@@ -15,7 +15,7 @@ use crate::machine::space::SHARED_WINDOW;
 use crate::machine::words::count;
 
 /// Where an address points.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Place {
     /// Into a piece of global memory, at an offset.
     Global(usize, usize),

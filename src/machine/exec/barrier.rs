@@ -249,10 +249,9 @@ impl Machine<'_> {
                 }
             }
             let (unit, effect) = barrier::Barrier::new(layout, counts[lane] as u32);
-            self.lifetimes += 1;
+            let lifetime = self.ctas[cta as usize].next_lifetime(cta);
             let old = self.object(cta, address).map(|object| object.counts);
-            let object =
-                Object { counts: old.unwrap_or_default(), ..Object::new(unit, self.lifetimes, site) };
+            let object = Object { counts: old.unwrap_or_default(), ..Object::new(unit, lifetime, site) };
             let offset = (u64::from(address) - self.shared_start()) as usize;
             let owner = &mut self.ctas[cta as usize];
             owner.objects.insert(address, object);
