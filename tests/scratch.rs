@@ -9,9 +9,9 @@ fn scratch() {
     let verbose = std::env::var("V").is_ok();
     for path in list.split_whitespace() {
         let prepared = Prepared::read(Path::new(path));
-        let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1 };
+        let settings = Settings { options: Options::default(), strict: false, explore: std::env::var("X").is_ok(), jobs: 2, bounds: mbar::verify::explore::Bounds { states: 50_000, time: Some(std::time::Duration::from_secs(5)), ..Default::default() } };
         let start = std::time::Instant::now();
-        let Ok(v) = verify::verify(&prepared.program, &prepared.launch, &settings, &mut |_| {}) else { println!("{path}: launch"); continue };
+        let Ok(v) = verify::verify(&prepared.program, &prepared.launch, &settings, &|_| {}) else { println!("{path}: launch"); continue };
         let source = &prepared.program.module.source;
         println!("{} {} {:?} {:?}", path.rsplit('/').next().unwrap(), v.verdict.as_str(), v.grounds, start.elapsed());
         for f in &v.findings {

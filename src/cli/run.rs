@@ -20,7 +20,7 @@ use crate::machine::{DEFAULT_MAX_STEPS, Machine, Options, Reconverge, Undefined}
 use crate::report::human;
 use crate::report::run::{Document, barrier_table, counted, summary};
 use crate::verify::explain::Explain;
-use crate::verify::watch::{Scrutiny, Watch};
+use crate::verify::watch::Watch;
 
 /// The arguments of `mbar run`.
 #[derive(Args, Debug)]
@@ -220,7 +220,7 @@ fn watch(machine: &mut Machine, choose: &mut dyn Choose, races: bool) -> Outcome
         return machine.run(choose, &mut tell);
     }
     machine.options.events = true;
-    let mut watch = Watch::new(Scrutiny { phases: false });
+    let mut watch = Watch::new();
     let outcome = machine.run_watched(choose, &mut |machine| watch.observe(machine), &mut tell);
     let found = Explain { machine, watch: &watch, strict: false }.races();
     machine.findings.splice(0..0, found);

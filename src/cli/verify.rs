@@ -12,14 +12,13 @@ use super::launch::{
 use super::progress::Progress;
 use super::{Color, Format, TargetArguments, complain, exit, gone, print};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::launch::ArgumentKind;
 use crate::machine::choice::Recording;
 use crate::machine::finding::Finding;
 use crate::machine::rule::Kind;
 use crate::machine::{DEFAULT_MAX_STEPS, Options};
+use crate::report::human;
 use crate::report::run::counted;
 use crate::report::verify::{Document, ledger, summary};
-use crate::report::human;
 use crate::verify::explore::Bounds;
 use crate::verify::{self, Settings, Verdict, Verification};
 
@@ -105,7 +104,7 @@ pub fn run(arguments: &Arguments, color: Color) -> io::Result<u8> {
     }
     let verified = {
         let progress = Progress::shared();
-        verify::verify(program, launch, &arguments.settings(), &|at| progress.show(&at.to_string()))
+        verify::verify(program, launch, &arguments.settings(), &|at| progress.show(at))
     };
     let mut verification = match verified {
         Ok(verification) => verification,
@@ -126,7 +125,7 @@ pub fn run(arguments: &Arguments, color: Color) -> io::Result<u8> {
     };
     if human {
         print(&text(arguments, &verification, shown.color))?;
-        hint(arguments, &verification, launch.arguments.iter().any(|a| matches!(a.kind, ArgumentKind::Buffer { .. })));
+        hint(arguments, &verification);
     } else {
         let mut out = io::BufWriter::new(io::stdout().lock());
         let written = Document::new(&verification, recording.as_deref()).write(&mut out);
@@ -151,7 +150,7 @@ fn text(arguments: &Arguments, verification: &Verification, color: bool) -> Stri
 }
 
 /// How to see the schedule that goes wrong.
-fn hint(arguments: &Arguments, verification: &Verification, _has_buffers: bool) {
+fn hint(arguments: &Arguments, verification: &Verification) {
     if verification.verdict != Verdict::Violated {
         return;
     }

@@ -480,23 +480,13 @@ impl Phases {
         self.unforced.extend(open.map(|poll| poll.what.by.pc));
     }
 
-    /// A number that is the same for the same state.
-    pub fn fingerprint(&self, add: &mut dyn FnMut(&dyn Fn(&mut rustc_hash::FxHasher))) {
+    /// Adds what barriers release to a hash.
+    pub fn hash_into(&self, state: &mut impl std::hash::Hasher) {
+        use std::hash::Hash;
         let mut all: Vec<(&u32, &Barrier)> = self.barriers.iter().collect();
         all.sort_unstable_by_key(|(lifetime, _)| **lifetime);
         for (lifetime, barrier) in all {
-            add(&|state| {
-                use std::hash::Hash;
-                lifetime.hash(state);
-                barrier.given.hash(state);
-                barrier.done.hash(state);
-                let pending = [&barrier.waits, &barrier.expects, &barrier.increments, &barrier.promises];
-                for list in pending {
-                    let mut list: Vec<&Pending> = list.iter().collect();
-                    list.sort_unstable_by_key(|one| (one.what.by.warp, one.what.by.pc, one.what.by.lanes));
-                    list.hash(state);
-                }
-            });
+            (lifetime, &barrier.releases, &barrier.released).hash(state);
         }
     }
 }

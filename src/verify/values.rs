@@ -36,6 +36,19 @@ pub enum Cause {
     Itself(Why),
 }
 
+impl Cause {
+    /// Whether the search tries all values.
+    pub fn is_explored(self) -> bool {
+        match self {
+            Cause::Unordered | Cause::Poll | Cause::Tries | Cause::Writes => true,
+            Cause::Itself(why) => match why {
+                Why::Atomic | Why::Pending | Why::Cancel => true,
+                Why::Clock | Why::Lanes | Why::Place | Why::Allocation => false,
+            },
+        }
+    }
+}
+
 /// What a value decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Decides {
