@@ -10,6 +10,7 @@ use crate::launch::{ArgumentKind, Launch, hex_words};
 use crate::machine::Machine;
 use crate::machine::cta::Used;
 use crate::machine::finding::{Finding, Outcome};
+use crate::machine::rule::Kind;
 use crate::source::SourceFile;
 use crate::types::Type;
 
@@ -223,6 +224,7 @@ pub fn counted(finding: &Finding) -> Diagnostic {
     match finding.count {
         0 | 1 => diagnostic,
         _ if finding.is_expectation() => diagnostic,
+        n if finding.rule.kind == Kind::Race => diagnostic.note(format!("found {n} times")),
         n => diagnostic.note(format!("found {n} times at this instruction")),
     }
 }

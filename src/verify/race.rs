@@ -100,8 +100,10 @@ impl Races {
             Some(&index) => {
                 let before = &mut self.found[index];
                 before.count += 1;
-                let same = before.old.warp == race.old.warp && before.new.warp == race.new.warp;
-                if same && before.old.pc == race.old.pc {
+                let of = |race: &Race| (race.old.who, race.old.time, race.new.who, race.new.time);
+                if of(before) == of(&race) && before.region == race.region {
+                    before.start = before.start.min(race.start);
+                    before.end = before.end.max(race.end);
                     before.old_lanes |= race.old_lanes;
                     before.new_lanes |= race.new_lanes;
                 }
@@ -112,6 +114,15 @@ impl Races {
             }
         }
     }
+}
+
+/// Where two accesses are not ordered.
+struct Conflict {
+    missing: Missing,
+    start: u64,
+    end: u64,
+    old_lanes: Mask,
+    new_lanes: Mask,
 }
 
 /// Judges an access by what its lanes know.
@@ -136,7 +147,9 @@ impl Judge for Judgement<'_> {
             return true;
         }
         let conflict = old.does.writes() || new.does.writes();
-        let Some((missing, at, old_lanes, new_lanes)) = self.unordered(old, new, start, end) else {
+        let Some(Conflict { missing, start: from, end: to, old_lanes, new_lanes }) =
+            self.unordered(old, new, start, end)
+        else {
             return true;
         };
         if !conflict {
@@ -155,8 +168,8 @@ impl Judge for Judgement<'_> {
         let scopes = old.strong.is_some() && new.strong.is_some() && missing == Missing::Order;
         let missing = if scopes { Missing::Scope } else { missing };
         let (old, new) = (*old, *new);
-        let (region, end) = (self.region, end.min(old.lanes.next(at)).min(new.lanes.next(at)));
-        self.races.note(Race { old, new, old_lanes, new_lanes, region, start: at, end, missing, count: 1 });
+        let (region, start, end) = (self.region, from, to);
+        self.races.note(Race { old, new, old_lanes, new_lanes, region, start, end, missing, count: 1 });
         false
     }
 }
@@ -173,14 +186,15 @@ impl Judgement<'_> {
         }
     }
 
-    /// The first byte at which the two are not ordered, with the lanes there and what is missing.
+    /// The bytes, from the first to the last, at which the two are not ordered, with the lanes there and what is
+    /// missing.
     fn unordered(
         &self,
         old: &Access,
         new: &Access,
         start: u64,
         end: u64,
-    ) -> Option<(Missing, u64, Mask, Mask)> {
+    ) -> Option<Conflict> {
         let layer = self.layer(old, new);
         let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
         let nothing = Known::default();
@@ -198,7 +212,7 @@ impl Judgement<'_> {
         }
         // Not all of them: byte by byte, a lane comes after itself.
         let mut at = start;
-        let mut found: Option<(Missing, u64, Mask, Mask)> = None;
+        let mut found: Option<Conflict> = None;
         while at < end {
             let next = old.lanes.next(at).min(new.lanes.next(at)).min(end);
             let old_here = old.lanes.at(at);
@@ -212,11 +226,15 @@ impl Judgement<'_> {
                     continue;
                 }
                 match &mut found {
-                    Some((kind, _, old_lanes, new_lanes)) if *kind >= missing => {
-                        *old_lanes |= old_here;
-                        *new_lanes |= lane;
+                    Some(conflict) if conflict.missing >= missing => {
+                        conflict.old_lanes |= old_here;
+                        conflict.new_lanes |= lane;
+                        conflict.end = next;
                     }
-                    _ => found = Some((missing, at, old_here, lane)),
+                    _ => {
+                        let (start, end) = (at, next);
+                        found = Some(Conflict { missing, start, end, old_lanes: old_here, new_lanes: lane });
+                    }
                 }
             }
             at = next;
