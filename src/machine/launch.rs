@@ -103,6 +103,7 @@ impl<'p> Machine<'p> {
             next_cluster: 0,
             resident: 0,
             buffers: launch.arguments.iter().map(|a| Buffer { name: a.name.clone() }).collect(),
+            live: Default::default(),
         };
         let (ctas, most) = (machine.shape.ctas(), MOST_CTAS as u64);
         if ctas > most {
@@ -249,6 +250,7 @@ impl<'p> Machine<'p> {
             stack: routine.local,
         };
         let mut warp = Warp::new(cta, number, alive, frame, routine.entry);
+        warp.live = Arc::clone(&self.live);
         warp.registers.enter(Mask::MAX, 0, own + routine.columns, 0, routine.predicates);
         for (column, &what) in self.code.own.iter().enumerate() {
             warp.registers.set(column as u32, Mask::MAX, &self.own_column(what, cta, number, within));

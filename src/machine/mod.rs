@@ -19,6 +19,7 @@ pub mod finding;
 pub mod global;
 pub mod image;
 mod launch;
+mod live;
 mod lower;
 pub mod matrix;
 pub mod memory;
@@ -187,6 +188,8 @@ pub struct Machine<'p> {
     /// CTAs that have started and not ended.
     resident: u64,
     buffers: Arc<[launch::Buffer]>,
+    /// Which registers count when states are compared: empty, all.
+    live: Arc<live::Live>,
 }
 
 /// The extents of a launch.

@@ -156,6 +156,7 @@ pub fn explore<'p, O: Observer>(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Explored<O> {
     let mut start = start.clone();
+    start.compare_live();
     start.share();
     let apart =
         start.shape.ctas() > start.shape.cluster_size().into() && !start.code.clusters_see_each_other();
