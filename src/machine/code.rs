@@ -34,6 +34,8 @@ pub struct Code {
     pub shared: Option<Region>,
     /// Bytes of the kernel's parameters.
     pub parameters: u32,
+    /// Whether threads arrive at barriers of the CTA and go on.
+    pub splits_barriers: bool,
 }
 
 /// One routine.

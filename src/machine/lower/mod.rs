@@ -12,7 +12,7 @@ mod warp;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::code::{Code, Dst, Guard, Inst, NONE, Op, Pc, Pred, Slot, Src};
+use super::code::{Code, CtaBarrierKind, Dst, Guard, Inst, NONE, Op, Pc, Pred, Slot, Src};
 use super::image::Image;
 use super::scalar::{self, BoolOp, Decoded, ScalarOp, Signs};
 use crate::isa::{Form, RowMatch};
@@ -50,6 +50,8 @@ pub fn lower(program: &Program, kernel: usize, image: &Image) -> Code {
         Lowerer::new(&mut shared, &program.routines[routine], index, routine == kernel).routine();
     }
     shared.code.kernel = 0;
+    let splits = |inst: &Inst| matches!(&inst.op, Op::Cta(barrier) if barrier.kind == CtaBarrierKind::Arrive);
+    shared.code.splits_barriers = shared.code.insts.iter().any(splits);
     shared.code
 }
 
