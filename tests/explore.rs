@@ -70,7 +70,7 @@ fn kernel(launch: &str, text: &str) -> Prepared {
     Prepared::text(
         "kernel.ptx",
         &format!(
-            "// mbar: launch {launch}\n// mbar: arg p_out = u32[64] fill 0\n.version 8.0\n.target sm_90\n\
+            "// mbar: launch {launch}\n// mbar: arg p_out = u32[64] fill 0\n.version 8.6\n.target sm_90\n\
              .address_size 64\n.visible .entry k(.param .u64 p_out)\n{{\n.reg .pred p, q, s; .reg .b32 t, w, i, x, y, par; \
              .reg .b64 o, u, tok;\n.shared .align 16 .b8 tile[64];\n.shared .align 8 .b64 full;\n\
              .shared .align 8 .b64 empty;\nmov.u32 t, %tid.x;\nshr.u32 w, t, 5;\nld.param.u64 o, [p_out];\n\
@@ -289,4 +289,23 @@ fn no_run_does_what_the_search_has_not_seen() {
     }
     failures.report("The search must see what a run can do.");
     assert!(complete > 100, "{complete}");
+}
+
+/// Each lane adds to a word and tells a barrier, which expects all of them.
+#[test]
+fn copies_that_a_phase_needs_all_of_are_not_permuted() {
+    let prepared = kernel(
+        "grid=2 block=32 cluster=2",
+        "@p st.shared.u32 [tile], 0;\n@!p bra READY;\nmbarrier.init.shared::cta.b64 [full], 1;\n\
+         mbarrier.arrive.expect_tx.shared::cta.b64 tok, [full], 128;\n\
+         READY: barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+         mov.u32 w, %cluster_ctarank;\nxor.b32 w, w, 1;\nmov.u32 x, tile;\nmapa.shared::cluster.u32 x, x, w;\n\
+         mov.u32 y, full;\nmapa.shared::cluster.u32 y, y, w;\n\
+         red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [x], 1, [y];\n\
+         W: mbarrier.try_wait.parity.shared::cta.b64 q, [full], 0;\n@!q bra W;\n\
+         barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n",
+    );
+    let explored = search(&prepared, 1);
+    holds(&explored);
+    assert!(explored.states < 100, "{}", explored.states);
 }

@@ -36,6 +36,8 @@ pub struct Code {
     pub parameters: u32,
     /// Whether threads arrive at barriers of the CTA and go on.
     pub splits_barriers: bool,
+    /// Whether threads take transactions off mbarriers.
+    pub completes_by_hand: bool,
 }
 
 /// One routine.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 
 use super::choice::{Choose, Recorder};
-use super::code::{Address, CtaBarrier, Family, NONE, Op, Space};
+use super::code::{Address, CtaBarrier, Family, NONE, Number, Op, Space, UpdateOp};
 use super::column::lanes;
 use super::copy::Copy;
 use super::exec::{Doing, Extent, Place, Reach, local};
@@ -176,6 +176,41 @@ impl Machine<'_> {
             && copy.update.is_none()
             && !self.copies.tracks.iter().any(|track| track.counts(copy))
             && self.copies.list.iter().all(|other| other.id == copy.id || hull(other).is_apart_from(&own))
+    }
+
+    /// The first copy that lands early: others count for the same barrier, and its phase needs the bytes of all
+    /// of them, so that only the last landing can be noticed.
+    pub(crate) fn next_early(&self) -> Option<usize> {
+        self.copies.list.iter().position(|copy| self.lands_early(copy))
+    }
+
+    fn lands_early(&self, copy: &Copy) -> bool {
+        let Some(signal) = copy.signal.filter(|_| !self.code.completes_by_hand) else { return false };
+        let to_same =
+            |other: &&Copy| other.signal.is_some_and(|s| (s.cta, s.address) == (signal.cta, signal.address));
+        let others = self.copies.list.iter().filter(to_same).filter_map(|other| other.signal);
+        let (count, bytes) = others.fold((0, 0), |(n, sum), s| (n + 1, sum + i64::from(s.bytes)));
+        let object = self.ctas[signal.cta as usize].objects.get(&signal.address);
+        let awaited = object.filter(|object| object.valid).map_or(0, |object| object.barrier.tx_count());
+        let own = hull(copy);
+        let mixes = |other: &Copy| {
+            other.id != copy.id
+                && !(copy.update.is_some() && copy.update == other.update)
+                && !hull(other).is_apart_from(&own)
+        };
+        let commutes = copy.update.is_none_or(|update| {
+            matches!(update.ty, Number::Unsigned | Number::Signed)
+                && matches!(
+                    update.op,
+                    UpdateOp::Add
+                        | UpdateOp::Min
+                        | UpdateOp::Max
+                        | UpdateOp::And
+                        | UpdateOp::Or
+                        | UpdateOp::Xor
+                )
+        });
+        count > 1 && awaited >= bytes && commutes && !self.copies.list.iter().any(mixes)
     }
 
     /// The next of the copies that land unseen, of a warp that waits for its copies, or of any. One that

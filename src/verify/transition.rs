@@ -157,8 +157,8 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
 
     /// Lets a copy land whose place does not matter: for one who waits, or because nothing else is left.
     fn land_unseen(&mut self) -> bool {
-        let waited = self.machine.next_unseen(false);
-        let found = waited.or_else(|| {
+        let waited = || self.machine.next_unseen(false);
+        let found = self.machine.next_early().or_else(waited).or_else(|| {
             let others = Self::possible(self.machine, false);
             let only_idle = others.iter().all(Transition::is_for_want_of_others);
             self.machine.next_unseen(true).filter(|_| only_idle)
