@@ -218,7 +218,7 @@ impl<'p> Machine<'p> {
         let cta = self.ctas.len() as u32;
         let first = self.warps.len() as u32;
         let count = self.shape.warps();
-        self.ctas.push(Cta {
+        let entry = Cta {
             place,
             cluster: self.clusters.len() as u32,
             rank,
@@ -230,7 +230,8 @@ impl<'p> Machine<'p> {
             warps: first..first + count,
             live_warps: count,
             last_exit: None,
-        });
+        };
+        self.ctas.push(entry.into());
         for number in 0..count {
             let threads = (self.shape.threads() - 32 * number).min(32);
             let alive = if threads == 32 { Mask::MAX } else { (1 << threads) - 1 };

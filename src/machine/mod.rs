@@ -148,7 +148,7 @@ pub struct Machine<'p> {
     /// The grid, the CTA and the cluster, in CTAs, threads, CTAs.
     pub shape: Shape,
     /// CTAs that have started, in that order.
-    pub ctas: Vec<Cta>,
+    pub ctas: Vec<Share<Cta>>,
     /// Their clusters.
     pub clusters: Vec<Cluster>,
     /// Their warps.

@@ -15,7 +15,7 @@ use super::copy::{Copies, Copy, Track};
 use super::cta::{Cta, NamedBarrier, Object};
 use super::global::Global;
 use super::live::Live;
-use super::share::Print;
+use super::share::{Print, Share};
 use super::warp::{Group, State, Warp};
 use super::{Machine, Undefined};
 
@@ -126,10 +126,15 @@ impl Machine<'_> {
 
     /// Makes clones cheap; about how many bytes this machine has for itself.
     pub(crate) fn share(&mut self) -> usize {
-        let warps: usize = self.warps.iter_mut().map(super::share::Share::share).sum();
-        let ctas: usize = self.ctas.iter_mut().map(|cta| cta.shared.share() + cta.bytes()).sum();
+        let warps: usize = self.warps.iter_mut().map(Share::share).sum();
+        let ctas: usize = self.ctas.iter_mut().map(Share::share).sum();
         let copies = self.copies.parts() * size_of::<super::copy::Part>();
-        size_of::<Self>() + warps + ctas + copies + self.global.share() + 16 * self.warps.len()
+        size_of::<Self>()
+            + warps
+            + ctas
+            + copies
+            + self.global.share()
+            + 16 * (self.warps.len() + self.ctas.len())
     }
 }
 
@@ -166,7 +171,7 @@ impl Global {
     }
 }
 
-impl Cta {
+impl Print for Cta {
     fn print(&self) -> u64 {
         let object = |(address, object): (&u32, &Object)| {
             of(&(address, &object.barrier, object.valid, object.lifetime))
@@ -188,9 +193,12 @@ impl Cta {
     }
 
     fn bytes(&self) -> usize {
-        self.objects.len() * size_of::<Object>()
-            + self.named.len() * size_of::<NamedBarrier>()
-            + size_of::<Cta>()
+        let named = self.named.len() * size_of::<NamedBarrier>();
+        size_of::<Cta>() + self.objects.len() * size_of::<Object>() + named
+    }
+
+    fn share_parts(&mut self) -> usize {
+        self.shared.share()
     }
 }
 
