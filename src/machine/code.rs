@@ -35,6 +35,10 @@ pub struct Code {
     pub shared: Option<Region>,
     /// Bytes of the kernel's parameters.
     pub parameters: u32,
+    /// Whether threads arrive at barriers of the CTA and go on.
+    pub splits_barriers: bool,
+    /// Whether threads take transactions off mbarriers.
+    pub completes_by_hand: bool,
 }
 
 /// One routine.

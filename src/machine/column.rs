@@ -132,24 +132,33 @@ impl Registers {
         *target = *target & !mask | undefined & mask;
     }
 
-    /// Adds what the lanes of `mask` hold, undefined bits included.
-    pub fn hash_into(&self, mix: &mut Mix, mask: Mask) {
-        for (column, values) in self.columns.iter().enumerate() {
-            let undefined = self.undefined[column] & mask;
-            if undefined == mask && !self.bits.contains_key(&(column as u32)) {
-                mix.add(u64::MAX);
-                continue;
-            }
-            match mask {
-                Mask::MAX => values.iter().for_each(|&value| mix.add(value)),
-                _ => lanes(mask).for_each(|lane| mix.add(values[lane])),
-            }
-            mix.add(undefined.into());
-            lanes(undefined).for_each(|lane| mix.add(self.undefined_bits(column as u32, lane)));
+    /// Adds what the lanes of `mask` hold in a column, undefined bits included.
+    pub fn hash_column(&self, mix: &mut Mix, mask: Mask, column: u32) {
+        let Some(values) = self.columns.get(column as usize) else { return };
+        let undefined = self.undefined[column as usize] & mask;
+        if undefined == mask && !self.bits.contains_key(&column) {
+            return mix.add(u64::MAX);
         }
-        for (values, undefined) in self.predicates.iter().zip(&self.undefined_predicates) {
+        match mask {
+            Mask::MAX => values.iter().for_each(|&value| mix.add(value)),
+            _ => lanes(mask).for_each(|lane| mix.add(values[lane])),
+        }
+        mix.add(undefined.into());
+        lanes(undefined).for_each(|lane| mix.add(self.undefined_bits(column, lane)));
+    }
+
+    /// The same of a predicate.
+    pub fn hash_predicate(&self, mix: &mut Mix, mask: Mask, predicate: u32) {
+        let at = predicate as usize;
+        if let (Some(values), Some(undefined)) = (self.predicates.get(at), self.undefined_predicates.get(at))
+        {
             mix.add(u64::from(values & !undefined & mask) << 32 | u64::from(undefined & mask));
         }
+    }
+
+    /// How many columns and predicates there are.
+    pub fn len(&self) -> (u32, u32) {
+        (self.columns.len() as u32, self.predicates.len() as u32)
     }
 
     /// About how many bytes they take.

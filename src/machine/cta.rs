@@ -23,7 +23,7 @@ pub struct Site {
 }
 
 /// A CTA.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cta {
     /// Its place in the grid.
     pub place: [u32; 3],

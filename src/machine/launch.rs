@@ -104,6 +104,7 @@ impl<'p> Machine<'p> {
             next_cluster: 0,
             resident: 0,
             buffers: launch.arguments.iter().map(|a| Buffer { name: a.name.clone() }).collect(),
+            live: Default::default(),
         };
         let (ctas, most) = (machine.shape.ctas(), MOST_CTAS as u64);
         if ctas > most {
@@ -218,7 +219,7 @@ impl<'p> Machine<'p> {
         let cta = self.ctas.len() as u32;
         let first = self.warps.len() as u32;
         let count = self.shape.warps();
-        self.ctas.push(Cta {
+        let entry = Cta {
             place,
             cluster: self.clusters.len() as u32,
             rank,
@@ -230,7 +231,8 @@ impl<'p> Machine<'p> {
             warps: first..first + count,
             live_warps: count,
             last_exit: None,
-        });
+        };
+        self.ctas.push(entry.into());
         for number in 0..count {
             let threads = (self.shape.threads() - 32 * number).min(32);
             let alive = if threads == 32 { Mask::MAX } else { (1 << threads) - 1 };
@@ -250,6 +252,7 @@ impl<'p> Machine<'p> {
             stack: routine.local,
         };
         let mut warp = Warp::new(cta, number, alive, frame, routine.entry);
+        warp.live = Arc::clone(&self.live);
         warp.registers.enter(Mask::MAX, 0, own + routine.columns, 0, routine.predicates);
         for (column, &what) in self.code.own.iter().enumerate() {
             warp.registers.set(column as u32, Mask::MAX, &self.own_column(what, cta, number, within));

@@ -19,6 +19,7 @@ pub mod finding;
 pub mod global;
 pub mod image;
 mod launch;
+mod live;
 mod lower;
 pub mod matrix;
 pub mod memory;
@@ -156,7 +157,7 @@ pub struct Machine<'p> {
     /// The grid, the CTA and the cluster, in CTAs, threads, CTAs.
     pub shape: Shape,
     /// CTAs that have started, in that order.
-    pub ctas: Vec<Cta>,
+    pub ctas: Vec<Share<Cta>>,
     /// Their clusters.
     pub clusters: Vec<Cluster>,
     /// Their warps.
@@ -198,6 +199,8 @@ pub struct Machine<'p> {
     /// CTAs that have started and not ended.
     resident: u64,
     buffers: Arc<[launch::Buffer]>,
+    /// Which registers count when states are compared: empty, all.
+    live: Arc<live::Live>,
 }
 
 /// The extents of a launch.

@@ -5,17 +5,19 @@
 //! groups of copies) are counted anew.
 
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::Machine;
 use super::code::NONE;
 use super::column::lanes;
 use super::copy::{Copies, Copy, Track};
 use super::cta::{Cta, NamedBarrier, Object};
 use super::global::Global;
-use super::share::Print;
+use super::live::Live;
+use super::share::{Print, Share};
 use super::warp::{Group, State, Warp};
+use super::{Machine, Undefined};
 
 /// Mixes words; their order matters.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +107,18 @@ impl Machine<'_> {
         copies.wrapping_add(self.copies.tracks_print())
     }
 
+    /// From now on, what nobody can read any more does not count for the fingerprint. Not where a run goes on
+    /// after something undefined: what is overwritten is then not certain.
+    pub(crate) fn compare_live(&mut self) {
+        if self.options.undefined != Undefined::Stop {
+            return;
+        }
+        self.live = Arc::new(Live::new(&self.code));
+        for warp in &mut self.warps {
+            warp.live = Arc::clone(&self.live);
+        }
+    }
+
     /// The contents of global memory.
     pub fn memory_fingerprint(&self) -> u64 {
         self.global.print()
@@ -112,10 +126,15 @@ impl Machine<'_> {
 
     /// Makes clones cheap; about how many bytes this machine has for itself.
     pub(crate) fn share(&mut self) -> usize {
-        let warps: usize = self.warps.iter_mut().map(super::share::Share::share).sum();
-        let ctas: usize = self.ctas.iter_mut().map(|cta| cta.shared.share() + cta.bytes()).sum();
+        let warps: usize = self.warps.iter_mut().map(Share::share).sum();
+        let ctas: usize = self.ctas.iter_mut().map(Share::share).sum();
         let copies = self.copies.parts() * size_of::<super::copy::Part>();
-        size_of::<Self>() + warps + ctas + copies + self.global.share() + 16 * self.warps.len()
+        size_of::<Self>()
+            + warps
+            + ctas
+            + copies
+            + self.global.share()
+            + 16 * (self.warps.len() + self.ctas.len())
     }
 }
 
@@ -152,7 +171,7 @@ impl Global {
     }
 }
 
-impl Cta {
+impl Print for Cta {
     fn print(&self) -> u64 {
         let object = |(address, object): (&u32, &Object)| {
             of(&(address, &object.barrier, object.valid, object.lifetime))
@@ -174,9 +193,12 @@ impl Cta {
     }
 
     fn bytes(&self) -> usize {
-        self.objects.len() * size_of::<Object>()
-            + self.named.len() * size_of::<NamedBarrier>()
-            + size_of::<Cta>()
+        let named = self.named.len() * size_of::<NamedBarrier>();
+        size_of::<Cta>() + self.objects.len() * size_of::<Object>() + named
+    }
+
+    fn share_parts(&mut self) -> usize {
+        self.shared.share()
     }
 }
 
@@ -189,8 +211,8 @@ impl Print for Warp {
         let mut joins: SmallVec<[u32; 8]> = SmallVec::new();
         for group in groups {
             group.hash_into(&mut mix, &mut joins);
+            self.hash_registers(&mut mix, group);
         }
-        self.registers.hash_into(&mut mix, self.alive);
         for lane in lanes(self.alive).filter(|&lane| lane < self.locals.len()) {
             mix.add(lane as u64);
             mix.add(self.locals[lane].print());
@@ -200,6 +222,22 @@ impl Print for Warp {
 
     fn bytes(&self) -> usize {
         size_of::<Warp>() + self.registers.bytes() + self.locals.iter().map(Print::bytes).sum::<usize>()
+    }
+}
+
+impl Warp {
+    /// The registers of a group; in the kernel only those that may still be read.
+    fn hash_registers(&self, mix: &mut Mix, group: &Group) {
+        let (registers, frame) = (&self.registers, group.frame());
+        let live = self.live.before(group.pc).filter(|_| group.frames.len() == 1);
+        if let Some((columns, predicates)) = live {
+            columns.for_each(|column| registers.hash_column(mix, group.mask, frame.columns + column));
+            predicates.for_each(|p| registers.hash_predicate(mix, group.mask, frame.predicates + p));
+        } else {
+            let (columns, predicates) = registers.len();
+            (0..columns).for_each(|column| registers.hash_column(mix, group.mask, column));
+            (0..predicates).for_each(|predicate| registers.hash_predicate(mix, group.mask, predicate));
+        }
     }
 }
 

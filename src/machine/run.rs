@@ -8,6 +8,7 @@ use super::code::{NONE, Op, Pc, Source, Space};
 use super::column::Mask;
 use super::copy::Copies;
 use super::cta::Site;
+use super::drive::Stand;
 use super::event::Event;
 use super::exec::local::{self, Context, Stop, Wrong};
 use super::finding::Outcome;
@@ -388,7 +389,7 @@ impl Machine<'_> {
                     }
                     excused = pc;
                 }
-                Stop::Outside(_) if pause && self.is_there((warp, group)) => return true,
+                Stop::Outside(_) if pause && self.stand((warp, group)) != Stand::Unseen => return true,
                 Stop::Outside(lanes) => {
                     if !self.visible(warp, group, lanes, choose) {
                         return false;

@@ -29,14 +29,20 @@ pub trait Print {
 
     /// About how many bytes it takes.
     fn bytes(&self) -> usize;
+
+    /// Shares its parts; how many bytes of them are shared from now on that were not.
+    fn share_parts(&mut self) -> usize {
+        0
+    }
 }
 
 impl<T: Print + Default> Share<T> {
     /// Makes clones cheap; how many bytes are shared from now on that were not.
     pub fn share(&mut self) -> usize {
         let Held::Own(value) = &mut self.0 else { return 0 };
-        let value = mem::take(value);
-        let (print, bytes) = (value.print(), value.bytes());
+        let mut value = mem::take(value);
+        let bytes = value.share_parts() + value.bytes();
+        let print = value.print();
         self.0 = Held::Shared(Arc::new(Printed { value, print }));
         bytes
     }

@@ -156,6 +156,7 @@ pub fn explore<'p, O: Observer>(
     progress: &(dyn Fn(&Progress) + Sync),
 ) -> Explored<O> {
     let mut start = start.clone();
+    start.compare_live();
     start.share();
     let apart =
         start.shape.ctas() > start.shape.cluster_size().into() && !start.code.clusters_see_each_other();
@@ -221,21 +222,21 @@ impl<'p, O: Observer> Search<'_, 'p, O> {
             if chunk.is_empty() || !self.within_bounds(bytes) {
                 return next;
             }
-            let expand = |node: &Node<'p, O>| self.expand(node);
-            let successors: Vec<_> = match parallel && chunk.len() > 1 {
-                true => chunk.par_iter().map(expand).collect(),
-                false => chunk.iter().map(expand).collect(),
+            open -= chunk.len();
+            let expand = |node: Node<'p, O>| (node.number, node.bytes, self.expand(&node));
+            let found: Vec<_> = match parallel && chunk.len() > 1 {
+                true => chunk.into_par_iter().map(expand).collect(),
+                false => chunk.into_iter().map(expand).collect(),
             };
-            for (node, successors) in chunk.iter().zip(successors) {
+            for (number, freed, successors) in found {
                 let before = next.len();
-                self.merge(node.number, successors, &mut next);
+                self.merge(number, successors, &mut next);
                 bytes += next[before..].iter().map(|node| node.bytes).sum::<u64>();
-                bytes -= node.bytes;
+                bytes -= freed;
                 if self.failure.is_some() {
                     return next;
                 }
             }
-            open -= chunk.len();
             (self.progress)(&Progress {
                 states: self.graph.len() as u64,
                 transitions: self.transitions,

@@ -69,6 +69,9 @@ impl Graph {
 
     /// The first state from which no end can be reached.
     pub fn stuck(&self) -> Option<u32> {
+        if self.from.is_empty() {
+            return None;
+        }
         let mut starts = vec![0u32; self.from.len() + 2];
         self.edges.iter().for_each(|&(_, to)| starts[to as usize + 2] += 1);
         for index in 2..starts.len() {

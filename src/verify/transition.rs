@@ -3,7 +3,7 @@
 
 use crate::machine::Machine;
 use crate::machine::choice::{Choose, Question, Recorder};
-use crate::machine::drive::Turn;
+use crate::machine::drive::{Stand, Turn};
 
 use super::explore::Observer;
 
@@ -25,6 +25,8 @@ pub(super) enum Transition {
     Landing(u32),
     /// So many steps as the default strategy has them.
     Default(u32),
+    /// All wait: shows whether that is for ever.
+    Idle,
 }
 
 /// Answers questions within a transition.
@@ -89,6 +91,7 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
                 self.machine.land_whole(copy as usize, &mut self.recorder);
                 self.observer.observe(self.machine);
             }
+            Transition::Idle => self.idle(),
             Transition::Default(steps) => (0..steps).for_each(|_| self.step()),
         }
         self.settle();
@@ -129,10 +132,7 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
             let turns = self.machine.turns();
             if turns.is_empty() && self.machine.copies.is_empty() {
                 self.idle();
-                left = left.min(MOST_UNSEEN / 2);
-                continue;
-            }
-            if !self.go_on(&turns) {
+            } else if !self.go_on(&turns) && !self.land_unseen() {
                 return;
             }
         }
@@ -141,7 +141,9 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
     /// Lets the first that can do something unseen do it. False: none can.
     fn go_on(&mut self, turns: &[Turn]) -> bool {
         let mut any = false;
-        for &turn in turns.iter().filter(|&&turn| !self.machine.is_there(turn)).collect::<Vec<_>>() {
+        for &turn in
+            turns.iter().filter(|&&turn| self.machine.stand(turn) == Stand::Unseen).collect::<Vec<_>>()
+        {
             any = true;
             let paused = self.machine.approach(turn, &mut self.recorder);
             self.observer.observe(self.machine);
@@ -151,6 +153,20 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
             }
         }
         any
+    }
+
+    /// Lets a copy land whose place does not matter: for one who waits, or because nothing else is left.
+    fn land_unseen(&mut self) -> bool {
+        let waited = || self.machine.next_unseen(false);
+        let found = self.machine.next_early().or_else(waited).or_else(|| {
+            let others = Self::possible(self.machine, false);
+            let only_idle = others.iter().all(Transition::is_for_want_of_others);
+            self.machine.next_unseen(true).filter(|_| only_idle)
+        });
+        let Some(copy) = found else { return false };
+        self.machine.land_whole(copy, &mut self.recorder);
+        self.observer.observe(self.machine);
+        true
     }
 
     /// Nobody can go on: the machine tells what that means.
@@ -164,18 +180,30 @@ impl<'a, 'p, O: Observer> Driven<'a, 'p, O> {
         }
     }
 
-    /// Who can go on now. Where clusters cannot see what others do, one after the other has its turn.
+    /// What can happen now. With `apart`, clusters have their turns one after the other.
     pub fn possible(machine: &Machine, apart: bool) -> Vec<Transition> {
-        let turns = machine.turns();
-        let first = machine.first_cluster(&turns);
-        let is_due = |warp: usize| !apart || machine.cluster_of(warp) == first;
-        let groups = turns.iter().filter(|(warp, _)| is_due(*warp)).map(|&(warp, group)| Transition::Turn {
-            warp: warp as u32,
-            group: group as u32,
-            other: false,
+        let groups = machine.turns().into_iter().map(|turn @ (warp, group)| {
+            let other = machine.stand(turn) == Stand::Blocked;
+            (machine.cluster_of(warp), Transition::Turn { warp: warp as u32, group: group as u32, other })
         });
-        let copies = machine.copies.list.iter().enumerate();
-        let copies = copies.filter(|(_, copy)| is_due(copy.site.warp as usize));
-        groups.chain(copies.map(|(index, _)| Transition::Landing(index as u32))).collect()
+        let copies = machine.copies.list.iter().enumerate().filter(|(_, copy)| !machine.lands_unseen(copy));
+        let copies = copies.map(|(index, copy)| {
+            (machine.cluster_of(copy.site.warp as usize), Transition::Landing(index as u32))
+        });
+        let mut all: Vec<(u32, Transition)> = groups.chain(copies).collect();
+        let busy = all.iter().filter(|(_, transition)| !transition.is_for_want_of_others());
+        match busy.map(|(cluster, _)| *cluster).min() {
+            Some(first) if apart => all.retain(|(cluster, _)| *cluster == first),
+            Some(_) => {}
+            None => all.push((0, Transition::Idle)),
+        }
+        all.into_iter().map(|(_, transition)| transition).collect()
+    }
+}
+
+impl Transition {
+    /// Whether it only tells what those do who wait for others.
+    fn is_for_want_of_others(&self) -> bool {
+        matches!(self, Transition::Turn { other: true, .. } | Transition::Idle)
     }
 }

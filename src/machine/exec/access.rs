@@ -62,7 +62,7 @@ pub(super) const MOST_LOCAL: usize = 512 << 10;
 
 impl Machine<'_> {
     /// The base of an address for each lane.
-    pub(super) fn bases(&self, doing: &Doing, address: &Address) -> Column {
+    pub(in crate::machine) fn bases(&self, doing: &Doing, address: &Address) -> Column {
         match address.base {
             Base::Source(source) => self.values(doing, source),
             Base::Frame => [doing.frame.local.into(); LANES],
@@ -80,7 +80,7 @@ impl Machine<'_> {
 
     /// Where `size` bytes at `base` plus the address's offset are, as warp `warp` sees it.
     #[inline]
-    pub(super) fn place(
+    pub(in crate::machine) fn place(
         &self,
         warp: usize,
         address: &Address,
@@ -523,10 +523,10 @@ impl Machine<'_> {
 
 /// What an access touches: `size` bytes from `base` and its address's offset on, a multiple of `align`.
 #[derive(Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) base: u64,
-    pub(super) size: u64,
-    pub(super) align: u64,
+pub(in crate::machine) struct Extent {
+    pub(in crate::machine) base: u64,
+    pub(in crate::machine) size: u64,
+    pub(in crate::machine) align: u64,
 }
 
 impl Extent {
