@@ -197,7 +197,7 @@ fn each_read(op: &Op, carry: u32, read: &mut dyn FnMut(Src)) {
         | Op::Trap
         | Op::Stack(Stack::Save(_))
         | Op::Nothing
-        | Op::Fence
+        | Op::Fence(_)
         | Op::Cluster(_)
         | Op::Commit(_)
         | Op::Wait { .. }

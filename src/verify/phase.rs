@@ -292,9 +292,9 @@ impl Barrier {
 #[derive(Clone, Debug, Default)]
 pub struct Phases {
     /// By lifetime.
-    pub barriers: FxHashMap<u32, Barrier>,
+    pub barriers: FxHashMap<u64, Barrier>,
     /// Which object is at a place: CTA and address.
-    pub at: FxHashMap<(u32, u32), u32>,
+    pub at: FxHashMap<(u32, u32), u64>,
     /// What failed, once for each condition and pair of instructions.
     pub doubts: Vec<Doubt>,
     known: FxHashSet<(Condition, bool, bool, Pc, Pc)>,
@@ -483,7 +483,7 @@ impl Phases {
     /// Adds what barriers release to a hash.
     pub fn hash_into(&self, state: &mut impl std::hash::Hasher) {
         use std::hash::Hash;
-        let mut all: Vec<(&u32, &Barrier)> = self.barriers.iter().collect();
+        let mut all: Vec<(&u64, &Barrier)> = self.barriers.iter().collect();
         all.sort_unstable_by_key(|(lifetime, _)| **lifetime);
         for (lifetime, barrier) in all {
             (lifetime, &barrier.releases, &barrier.released).hash(state);

@@ -107,7 +107,7 @@ pub struct Watch {
     /// Whether operations on barriers without memory order were seen.
     relaxed: bool,
     /// What completed the current phase of a barrier.
-    last_part: FxHashMap<u32, Happened>,
+    last_part: FxHashMap<u64, Happened>,
 }
 
 impl Watch {

@@ -162,6 +162,8 @@ impl Machine<'_> {
     pub(super) fn object_now(&self, cta: u32, address: u32) -> event::Object {
         let object = self.ctas[cta as usize].objects.get(&address);
         let (lifetime, phase) = object.map_or((0, 0), |o| (o.lifetime, o.barrier.phase()));
+        // A CTA counts its own.
+        let lifetime = if lifetime == 0 { 0 } else { u64::from(cta) << 32 | u64::from(lifetime) };
         event::Object { cta, address, lifetime, phase }
     }
 
