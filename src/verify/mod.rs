@@ -215,7 +215,12 @@ impl<'p> Case<'_, 'p> {
     fn doubts(&self, only: Option<&Doubt>) -> Vec<Finding> {
         let (machine, watch) = (&self.base.machine, &self.base.watch);
         let explain = Explain { machine, watch, strict: self.settings.strict };
-        let doubts = watch.phases.doubts.iter().filter(|doubt| only.is_none_or(|only| only == *doubt));
+        let all = &watch.phases.doubts;
+        // What fails anyway need not be said of lanes that separate.
+        let fails_anyway = |doubt: &Doubt| {
+            doubt.only_lanes && all.iter().any(|other| !other.only_lanes && other.is_about_the_same(doubt))
+        };
+        let doubts = all.iter().filter(|doubt| only.is_none_or(|only| only == *doubt) && !fails_anyway(doubt));
         doubts
             .map(|doubt| {
                 let mut finding = explain.doubt(doubt);

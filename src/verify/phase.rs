@@ -63,6 +63,14 @@ pub struct Doubt {
     pub object: Option<Object>,
 }
 
+impl Doubt {
+    /// Whether another is about the same condition of the same instructions.
+    pub fn is_about_the_same(&self, other: &Doubt) -> bool {
+        let what = |doubt: &Doubt| (doubt.condition, doubt.first.by.pc, doubt.second.by.pc);
+        what(self) == what(other)
+    }
+}
+
 /// Something that an event of the phase has to be ordered behind.
 #[derive(Clone, Debug, Hash)]
 struct Pending {
