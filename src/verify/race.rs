@@ -6,9 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::agent::Agents;
 use super::causality::{Causality, Known, Layer, Topology};
 use super::phase::Enabling;
-use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane};
+use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane, region};
 use crate::machine::code::Pc;
 use crate::machine::column::Mask;
+use crate::machine::event::Touch;
 
 /// What is missing between two accesses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
@@ -51,7 +52,7 @@ pub struct Race {
 impl Race {
     /// Whether an asynchronous copy writes over what others have read before, and only a fence is missing.
     pub fn is_read_before_overwrite(&self) -> bool {
-        let reads = matches!(self.old.does, Does::Reads) && matches!(self.old.who, Who::Warp(_));
+        let reads = matches!(self.old.does, Does::Reads) && !self.old.is_async_proxy;
         self.missing == Missing::Fence && reads && self.new.is_async_proxy
     }
 }
@@ -104,6 +105,8 @@ pub struct Judgement<'a> {
     pub topology: &'a Topology,
     /// Where the access is.
     pub region: Region,
+    /// The bytes of the instruction, lane by lane.
+    pub touches: &'a [Touch],
     /// What was found.
     pub races: &'a mut Races,
 }
@@ -121,7 +124,10 @@ impl Judge for Judgement<'_> {
             return false;
         }
         let same_instruction = (old.who, old.time) == (new.who, new.time);
-        if old.strong.is_some() && new.strong.is_some() && missing != Missing::Fence {
+        if same_instruction && self.is_same_value(old, new, start, end) {
+            return false;
+        }
+        if old.strong.is_some() && new.strong.is_some() && (missing != Missing::Fence || updates(old, new)) {
             if self.is_morally_strong(old, new) {
                 self.note_unordered(old, new);
                 return false;
@@ -149,6 +155,21 @@ impl Judgement<'_> {
             (_, Region::Global(_)) if new.is_async_proxy && !old.is_async_proxy => Layer::AsyncGlobal,
             _ => Layer::Plain,
         }
+    }
+
+    /// Whether lanes of one instruction write the same value to the same bytes.
+    fn is_same_value(&self, old: &Access, new: &Access, start: u64, end: u64) -> bool {
+        let of = |access: &Access| {
+            let lanes = access.lanes.within(start, end);
+            self.touches.iter().filter(move |touch| lanes >> touch.lane & 1 == 1)
+        };
+        let spot = |touch: &Touch| region(touch.place).map_or(0, |(_, at)| at);
+        let apart = |a: &Touch, b: &Touch| {
+            spot(a) + u64::from(a.size) <= spot(b) || spot(b) + u64::from(b.size) <= spot(a)
+        };
+        let same = |a: &Touch, b: &Touch| (a.place, a.size, a.value) == (b.place, b.size, b.value);
+        let writes = old.does == Does::Writes && new.does == Does::Writes && !self.touches.is_empty();
+        writes && of(old).all(|a| of(new).all(|b| apart(a, b) || same(a, b)))
     }
 
     /// The first byte at which the two are not ordered, with the lanes there and what is missing.
@@ -283,7 +304,8 @@ impl Judgement<'_> {
         let (Some(a), Some(b)) = (old.strong, new.strong) else { return false };
         let (from, to) = (self.topology.cta(old.warp), self.topology.cta(new.warp));
         let whole = old.element == new.element || old.does.is_of_barrier();
-        let proxies = old.is_async_proxy == new.is_async_proxy || old.does.is_of_barrier() || updates(old, new);
+        let proxies =
+            old.is_async_proxy == new.is_async_proxy || old.does.is_of_barrier() || updates(old, new);
         whole && proxies && self.topology.includes(a, from, to) && self.topology.includes(b, to, from)
     }
 

@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::machine::code::{Number, Pc, Update, UpdateOp};
 use crate::machine::column::{Mask, lanes};
 use crate::machine::cta::Site;
-use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touching};
+use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touch, Touching};
 use crate::machine::order::{Order, Scope};
 
 /// What is looked for.
@@ -41,6 +41,19 @@ struct Meeting {
     /// What the last complete generation gave.
     done: (Given, Known),
 }
+
+/// A place that is written with strong operations.
+#[derive(Clone, Debug, Default)]
+struct Flag {
+    size: u64,
+    /// What those release that its value comes from.
+    releases: Releases,
+    /// What lanes of warps released there before: strong writes of theirs that come later release it, too.
+    own: Vec<(u32, Mask, Releases)>,
+}
+
+/// So many are kept.
+const MOST_OWN: usize = 8;
 
 /// A copy that has not been delivered: what its start knew.
 #[derive(Clone, Debug)]
@@ -96,7 +109,7 @@ pub struct Watch {
     /// Who did what in the phases of barriers.
     pub ledger: Ledger,
     /// What was released at flags: by place and size.
-    flags: FxHashMap<(Region, u64), (u64, Releases)>,
+    flags: FxHashMap<(Region, u64), Flag>,
     /// The same for what cannot happen before what.
     given_at: FxHashMap<(Region, u64), Given>,
     meetings: FxHashMap<Mark, Meeting>,
@@ -200,7 +213,7 @@ impl Watch {
                 let mark = Mark::Named(self.topology.cta(by.warp), id);
                 self.come(by, mark, true, waits);
             }
-            Event::CtaReleased { cta, id } => self.release_cta(cta, id),
+            Event::CtaReleased { cta, id, counts } => self.release_cta(cta, id, counts),
             Event::ClusterArrived { by, releases } => {
                 let mark = Mark::Cluster(self.topology.cluster(self.topology.cta(by.warp)));
                 self.come(by, mark, releases, false);
@@ -224,19 +237,21 @@ impl Watch {
         }
         self.times[warp] += 1;
         let time = self.times[warp];
+        self.causality.goes_on(by);
         if self.scrutiny.phases {
             self.enabling.step(by, time);
         }
         time
     }
 
-    fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access) {
+    fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access, touches: &[Touch]) {
         let mut judge = Judgement {
             causality: &self.causality,
             enabling: &self.enabling,
             agents: &self.agents,
             topology: &self.topology,
             region,
+            touches,
             races: &mut self.races,
         };
         self.shadow.access(region, start, end, access, &mut judge);
@@ -267,11 +282,13 @@ impl Watch {
             if self.scrutiny.phases && does != Does::Writes {
                 self.note_flows(region, start, end, by.pc);
             }
-            self.touch(region, start, end, &access);
+            self.touch(region, start, end, &access, &accessed.touches);
             self.note_remote(region, Happened { by, time }, None);
         }
         if let Some(order) = accessed.order {
             self.synchronize(accessed, order, &runs, time);
+        } else if does == Does::Writes && !self.flags.is_empty() {
+            runs.iter().for_each(|&(region, start, ..)| drop(self.flags.remove(&(region, start))));
         }
     }
 
@@ -297,7 +314,8 @@ impl Watch {
             while at < end {
                 let next = of.next(at).min(end);
                 let all = of.at(at);
-                let one_by_one = updates && (order.acquires || order.releases);
+                let orders = order.acquires || order.releases || self.causality.has_released(accessed.by);
+                let one_by_one = updates && orders;
                 let mut left = all;
                 while left != 0 {
                     let lanes = if one_by_one { left & left.wrapping_neg() } else { left };
@@ -316,10 +334,12 @@ impl Watch {
     }
 
     fn acquire_flag(&mut self, by: Site, place: (Region, u64), size: u64, order: Order) {
-        if let Some((of, releases)) = self.flags.get(&place)
-            && *of == size
-        {
-            self.causality.observe(by, releases, order.acquires, order.scope, &self.topology);
+        let flag = self.flags.get(&place).filter(|flag| flag.size == size && !flag.releases.is_empty());
+        if flag.is_some() || self.causality.is_looking(by.warp) {
+            self.causality.looks(by, place);
+        }
+        if let Some(Flag { releases, .. }) = flag {
+            self.causality.observe(by, place, releases, order.acquires, order.scope, &self.topology);
         }
         if self.scrutiny.phases
             && let Some(given) = self.given_at.get(&place)
@@ -339,15 +359,27 @@ impl Watch {
     ) {
         let released = self.causality.released(by, time, order.releases, order.scope);
         let cta = self.topology.cta(by.warp);
-        let mut releases = Releases::default();
-        if updates && let Some((of, before)) = self.flags.get(&place)
-            && *of == size
-        {
-            // Updates continue what was released before.
-            releases = before.clone();
+        let flag = self.flags.entry(place).or_default();
+        if !updates || flag.size != size {
+            // Updates continue what was released before, others do not.
+            flag.releases = Releases::default();
         }
-        released.iter().for_each(|(scope, known)| releases.add(*scope, cta, known));
-        self.flags.insert(place, (size, releases));
+        if flag.size != size {
+            *flag = Flag { size, ..Flag::default() };
+        }
+        let is_own = |of: &(u32, Mask, Releases)| of.0 == by.warp && of.1 & by.lanes == by.lanes;
+        if order.releases {
+            let mut own = Releases::default();
+            released.iter().for_each(|(scope, known)| own.add(*scope, cta, known));
+            flag.own.retain(|of| !is_own(of));
+            if flag.own.len() == MOST_OWN {
+                flag.own.remove(0);
+            }
+            flag.own.push((by.warp, by.lanes, own));
+        } else if let Some((.., own)) = flag.own.iter().find(|of| is_own(of)) {
+            flag.releases.join(own);
+        }
+        released.iter().for_each(|(scope, known)| flag.releases.add(*scope, cta, known));
         if self.scrutiny.phases {
             let mut given = self.enabling.give(Happened { by, time });
             if updates && let Some(before) = self.given_at.get(&place) {
@@ -373,7 +405,7 @@ impl Watch {
         };
         let (region, start) = (Region::Shared(object.cta), u64::from(object.address));
         let start = start.saturating_sub(self.topology.shared_start);
-        self.touch(region, start, start + 8, &access);
+        self.touch(region, start, start + 8, &access, &[]);
         self.note_remote(region, by, None);
     }
 
@@ -512,7 +544,8 @@ impl Watch {
             }
             return;
         }
-        self.causality.observe(event.by, &barrier.released, order.acquires, order.scope, &self.topology);
+        let at = (Region::Shared(object.cta), u64::from(object.address));
+        self.causality.observe(event.by, at, &barrier.released, order.acquires, order.scope, &self.topology);
         if !self.scrutiny.phases {
             return;
         }
@@ -568,7 +601,7 @@ impl Watch {
                 if self.scrutiny.phases && does == Does::Reads {
                     self.note_flows(region, start, end, by.pc);
                 }
-                self.touch(region, start, end, &access);
+                self.touch(region, start, end, &access, &[]);
                 self.note_remote(region, event, Some(started.copy));
             }
         }
@@ -586,7 +619,7 @@ impl Watch {
                 is_async_proxy: true,
                 element: 0,
             };
-            self.touch(region, start, start + 128, &access);
+            self.touch(region, start, start + 128, &access, &[]);
         }
         if let Some((_, object)) = started.signal {
             self.touch_barrier(who, event, object, Does::Uses);
@@ -664,8 +697,9 @@ impl Watch {
         all
     }
 
-    fn release_cta(&mut self, cta: u32, id: u32) {
-        let (exited, exited_known) = self.exits_of(std::iter::once(cta));
+    fn release_cta(&mut self, cta: u32, id: u32, counts: bool) {
+        // One that counts threads does not wait for those that have ended.
+        let (exited, exited_known) = self.exits_of(std::iter::once(cta).filter(|_| !counts));
         let mark = Mark::Named(cta, id);
         let meeting = self.meetings.entry(mark).or_default();
         let mut given = std::mem::take(&mut meeting.given);
