@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::machine::code::{Number, Pc, Update, UpdateOp};
 use crate::machine::column::{Mask, lanes};
 use crate::machine::cta::Site;
-use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touch, Touching};
+use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touching};
 use crate::machine::order::{Order, Scope};
 
 /// What is looked for.
@@ -244,14 +244,13 @@ impl Watch {
         time
     }
 
-    fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access, touches: &[Touch]) {
+    fn touch(&mut self, region: Region, start: u64, end: u64, access: &Access) {
         let mut judge = Judgement {
             causality: &self.causality,
             enabling: &self.enabling,
             agents: &self.agents,
             topology: &self.topology,
             region,
-            touches,
             races: &mut self.races,
         };
         self.shadow.access(region, start, end, access, &mut judge);
@@ -265,7 +264,10 @@ impl Watch {
             Touching::Write => Does::Writes,
             Touching::Update { update, returns } => Does::Updates(update.op, commutes(update) && !returns),
         };
-        let runs = shadow::runs(&accessed.touches);
+        let runs = match does {
+            Does::Writes => shadow::written(&accessed.touches),
+            _ => shadow::runs(&accessed.touches),
+        };
         let element = accessed.touches.first().map_or(0, |touch| touch.size.min(255) as u8);
         for &(region, start, end, lanes) in &runs {
             let access = Access {
@@ -282,7 +284,7 @@ impl Watch {
             if self.scrutiny.phases && does != Does::Writes {
                 self.note_flows(region, start, end, by.pc);
             }
-            self.touch(region, start, end, &access, &accessed.touches);
+            self.touch(region, start, end, &access);
             self.note_remote(region, Happened { by, time }, None);
         }
         if let Some(order) = accessed.order {
@@ -405,7 +407,7 @@ impl Watch {
         };
         let (region, start) = (Region::Shared(object.cta), u64::from(object.address));
         let start = start.saturating_sub(self.topology.shared_start);
-        self.touch(region, start, start + 8, &access, &[]);
+        self.touch(region, start, start + 8, &access);
         self.note_remote(region, by, None);
     }
 
@@ -501,6 +503,7 @@ impl Watch {
 
     fn track(&mut self, event: Happened) {
         let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        self.agents.track(event.by);
         self.tracks.push(Track { what: event, left: event.by.lanes, given });
     }
 
@@ -593,7 +596,10 @@ impl Watch {
             (None, None) => None,
         };
         let element = started.update.map_or(0, |update| update.bytes);
-        for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&started.writes, writes, strong)] {
+        let mut parts = started.writes.clone();
+        // Copies of lanes to the same bytes are copies of their own.
+        parts.iter_mut().for_each(|touch| touch.value = touch.lane.into());
+        for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&parts, writes, strong)] {
             for (region, start, end, lanes) in shadow::runs(touches) {
                 let is_async_proxy = started.is_async_proxy;
                 let access =
@@ -601,7 +607,7 @@ impl Watch {
                 if self.scrutiny.phases && does == Does::Reads {
                     self.note_flows(region, start, end, by.pc);
                 }
-                self.touch(region, start, end, &access, &[]);
+                self.touch(region, start, end, &access);
                 self.note_remote(region, event, Some(started.copy));
             }
         }
@@ -619,7 +625,7 @@ impl Watch {
                 is_async_proxy: true,
                 element: 0,
             };
-            self.touch(region, start, start + 128, &access, &[]);
+            self.touch(region, start, start + 128, &access);
         }
         if let Some((_, object)) = started.signal {
             self.touch_barrier(who, event, object, Does::Uses);
