@@ -102,6 +102,8 @@ pub enum Event {
         cta: u32,
         /// The barrier.
         id: u32,
+        /// Whether it counts threads, and does not wait for all that have not ended.
+        counts: bool,
     },
     /// Lanes arrived at the barrier of the cluster.
     ClusterArrived {

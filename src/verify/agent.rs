@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::clock::{Clock, Mark, Time};
-use crate::machine::code::Family;
+use crate::machine::code::{Family, Pc};
 use crate::machine::column::{LANES, Mask, lanes};
 use crate::machine::cta::Site;
 
@@ -33,6 +33,25 @@ impl Ends {
     }
 }
 
+/// What of a copy is known to lanes that do not know its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Nothing.
+    Open,
+    /// It is in no group.
+    Uncommitted,
+    /// A wait for all groups but the newest left it out: the instruction, and how many it leaves out.
+    LeftOut(Pc, u32),
+    /// Only that its sources have been read.
+    OnlyRead,
+    /// Its own lane has waited for it, but others ask.
+    Waited,
+    /// An arrival waits for it.
+    Tracked,
+    /// A phase of a barrier counts it.
+    Counted(i64),
+}
+
 /// A copy.
 #[derive(Clone, Debug)]
 pub struct Agent {
@@ -50,28 +69,34 @@ pub struct Agent {
     pub written: Ends,
     /// The group of each lane's part.
     groups: Option<Box<[u32; LANES]>>,
+    /// The last wait for groups that left it out.
+    left_out: Option<(Pc, u32)>,
+    /// Lanes whose parts an arrival waits for.
+    tracked: Mask,
 }
 
 impl Agent {
+    /// What is known of a lane's part by now.
+    pub fn stage(&self, writes: bool, lane: usize) -> Stage {
+        let has = |waited: &[(Mask, Time)]| waited.iter().any(|(mask, _)| mask >> lane & 1 == 1);
+        let ends = if writes { &self.written } else { &self.read };
+        let phase = ends.phases.iter().find(|(mask, ..)| mask >> lane & 1 == 1);
+        let is_uncommitted = self.groups.as_ref().is_some_and(|groups| groups[lane] == u32::MAX);
+        match (phase, self.left_out) {
+            _ if has(&ends.waited) => Stage::Waited,
+            _ if has(&self.read.waited) => Stage::OnlyRead,
+            (Some(&(.., phase)), _) => Stage::Counted(phase),
+            _ if self.tracked >> lane & 1 == 1 => Stage::Tracked,
+            _ if is_uncommitted => Stage::Uncommitted,
+            (None, Some((pc, but))) => Stage::LeftOut(pc, but),
+            (None, None) => Stage::Open,
+        }
+    }
+
     /// Whether its reads, or its writes, are known to have ended.
     pub fn is_known(&self, writes: bool, clock: &Clock, lane: usize, own: Mask) -> bool {
         let ends = if writes { &self.written } else { &self.read };
         ends.known(clock, self.by.warp, lane, own)
-    }
-
-    /// Whether any lane has waited for it, and only for its reads.
-    pub fn is_only_read(&self) -> bool {
-        !self.read.waited.is_empty() && self.written.waited.is_empty()
-    }
-
-    /// Whether any lane has waited for it.
-    pub fn is_waited_for(&self) -> bool {
-        !self.written.waited.is_empty()
-    }
-
-    /// Whether a lane's part is in no group.
-    pub fn is_uncommitted(&self, lane: usize) -> bool {
-        self.groups.as_ref().is_some_and(|groups| groups[lane] == u32::MAX)
     }
 
     /// A phase that counts it.
@@ -114,7 +139,9 @@ impl Agents {
     pub fn start(&mut self, copy: u32, by: Site, time: Time, family: Option<Family>, to: Option<(u32, u32)>) {
         let groups = family.map(|_| Box::new([u32::MAX; LANES]));
         let (read, written) = (Ends::default(), Ends::default());
-        self.all.insert(copy, Agent { by, time, family, barrier: to, read, written, groups });
+        let (left_out, tracked) = (None, 0);
+        self.all
+            .insert(copy, Agent { by, time, family, barrier: to, read, written, groups, left_out, tracked });
         if let Some(family) = family {
             let groups = self.groups.entry((by.warp, family)).or_default();
             groups.open.push(copy);
@@ -132,6 +159,16 @@ impl Agents {
         if let Some(agent) = self.all.get_mut(&copy) {
             agent.read.phases.push((Mask::MAX, barrier, phase));
             agent.written.phases.push((Mask::MAX, barrier, phase));
+        }
+    }
+
+    /// An arrival waits for the small copies of lanes.
+    pub fn track(&mut self, by: Site) {
+        let Some(groups) = self.groups.get(&(by.warp, Family::Small)) else { return };
+        for id in &groups.uncounted {
+            if let Some(agent) = self.all.get_mut(id) {
+                agent.tracked |= by.lanes & agent.by.lanes;
+            }
         }
     }
 
@@ -188,6 +225,9 @@ impl Agents {
             };
             let mask = lanes(by.lanes & agent.by.lanes).filter(|&lane| covered(lane));
             let mask = mask.fold(0, |mask, lane| mask | 1 << lane);
+            if let Some(but) = but.filter(|_| by.lanes & agent.by.lanes & !mask != 0) {
+                agent.left_out = Some((by.pc, but));
+            }
             note(&mut agent.read.waited, mask, time);
             if !read {
                 note(&mut agent.written.waited, mask, time);

@@ -7,6 +7,8 @@ use smallvec::SmallVec;
 
 use super::clock::{Mark, Shared, Time};
 use super::order::{Knowledge, Order};
+use super::shadow::Region;
+use crate::machine::code::Pc;
 use crate::machine::column::Mask;
 use crate::machine::cta::Site;
 use crate::machine::order::{Fence, ProxyFence, Scope};
@@ -122,6 +124,19 @@ impl Releases {
         }
     }
 
+    /// Adds all that others released.
+    pub fn join(&mut self, other: &Releases) {
+        other.0.iter().for_each(|(scope, cta, known)| self.add(*scope, *cta, known));
+    }
+
+    /// Those that a CTA sees with a scope, or those that it does not see.
+    fn seen(&self, topology: &Topology, scope: Scope, cta: u32, are: bool) -> Releases {
+        let sees = |(other, from, _): &&(Scope, u32, Known)| {
+            are == (topology.includes(*other, *from, cta) && topology.includes(scope, cta, *from))
+        };
+        Releases(self.0.iter().filter(sees).cloned().collect())
+    }
+
     /// Whether nothing was released.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -130,11 +145,7 @@ impl Releases {
     /// What a CTA acquires with a scope. Both scopes must include the other side.
     pub fn acquired(&self, topology: &Topology, scope: Scope, cta: u32) -> Known {
         let mut all = Known::default();
-        for (other, from, known) in &self.0 {
-            if topology.includes(*other, *from, cta) && topology.includes(scope, cta, *from) {
-                all.join(known);
-            }
-        }
+        self.seen(topology, scope, cta, true).0.iter().for_each(|(.., known)| all.join(known));
         all
     }
 }
@@ -148,16 +159,37 @@ struct Released {
     time: Time,
 }
 
+/// A place in memory that others can see.
+pub type At = (Region, u64);
+
+/// What lanes have observed with a relaxed operation.
+#[derive(Clone, Debug, Hash)]
+struct Observed {
+    lanes: Mask,
+    pc: Pc,
+    at: At,
+    releases: Releases,
+}
+
+/// Lanes that look at a place and have done nothing else since: what they knew before.
+#[derive(Clone, Debug, Hash)]
+struct Looking {
+    lanes: Mask,
+    pc: Pc,
+    at: At,
+    before: Known,
+}
+
 /// The fences of a warp that still matter.
 #[derive(Clone, Debug, Default, Hash)]
 struct Fences {
     released: SmallVec<[Released; 1]>,
-    /// What lanes have observed with relaxed operations.
-    observed: SmallVec<[(Mask, Releases); 1]>,
+    observed: Vec<Observed>,
+    looking: Vec<Looking>,
 }
 
-/// So many observations of a warp wait for a fence at most.
-const MOST_OBSERVED: usize = 16;
+/// So many observations of a warp wait for a fence at most; more are taken together.
+const MOST_OBSERVED: usize = 64;
 
 /// The order.
 #[derive(Clone, Debug, Default)]
@@ -210,7 +242,8 @@ impl Causality {
                 None => {}
             }
             if fence.inits {
-                known.cover(Layer::Plain, Layer::Inits, own);
+                // Only what the lanes have initialised themselves.
+                known.0[Layer::Inits as usize].add(warp, lanes, time);
             }
         });
     }
@@ -234,22 +267,80 @@ impl Causality {
 
     fn acquire_observed(&mut self, by: Site, scope: Scope, topology: &Topology) {
         let cta = topology.cta(by.warp);
-        let observed = self.fences(by.warp).observed.clone();
-        for (lanes, releases) in &observed {
-            let inside = lanes & by.lanes;
+        for mut seen in std::mem::take(&mut self.fences(by.warp).observed) {
+            let inside = seen.lanes & by.lanes;
             if inside != 0 {
-                self.order.learn(by.warp, inside, &releases.acquired(topology, scope, cta));
+                self.order.learn(by.warp, inside, &seen.releases.acquired(topology, scope, cta));
+                // A fence with a wider scope may come.
+                let releases = seen.releases.seen(topology, scope, cta, false);
+                if !releases.is_empty() {
+                    self.fences(by.warp).observed.push(Observed { lanes: inside, releases, ..seen });
+                }
+            }
+            seen.lanes &= !inside;
+            if seen.lanes != 0 {
+                self.fences(by.warp).observed.push(seen);
             }
         }
-        let fences = self.fences(by.warp);
-        fences.observed.iter_mut().for_each(|(lanes, _)| *lanes &= !by.lanes);
-        fences.observed.retain(|(lanes, _)| *lanes != 0);
+    }
+
+    /// Lanes do something: they look no more at what they looked at with another instruction.
+    pub fn goes_on(&mut self, by: Site) {
+        let Some(fences) = self.fences.get_mut(by.warp as usize) else { return };
+        if fences.looking.is_empty() {
+            return;
+        }
+        fences.looking.iter_mut().filter(|l| l.pc != by.pc).for_each(|looking| looking.lanes &= !by.lanes);
+        fences.looking.retain(|looking| looking.lanes != 0);
+    }
+
+    /// Whether lanes of a warp look at something.
+    pub fn is_looking(&self, warp: u32) -> bool {
+        self.fences.get(warp as usize).is_some_and(|fences| !fences.looking.is_empty())
+    }
+
+    /// Lanes look at a place, maybe again: what they saw there the times before depends on the schedule and
+    /// does not count.
+    pub fn looks(&mut self, by: Site, at: At) {
+        let mut new = by.lanes;
+        for mut old in std::mem::take(&mut self.fences(by.warp).looking) {
+            let inside = old.lanes & by.lanes;
+            if inside != 0 && (old.pc, old.at) == (by.pc, at) {
+                self.order.set(by.warp, inside, old.before.clone());
+                let observed = &mut self.fences(by.warp).observed;
+                let same = observed.iter_mut().filter(|seen| (seen.pc, seen.at) == (by.pc, at));
+                same.for_each(|seen| seen.lanes &= !inside);
+                observed.retain(|seen| seen.lanes != 0);
+                new &= !inside;
+            } else {
+                old.lanes &= !inside;
+            }
+            if old.lanes != 0 {
+                self.fences(by.warp).looking.push(old);
+            }
+        }
+        let mut rest = new;
+        let mut classes: SmallVec<[(Mask, Known); 2]> =
+            self.order.of(by.warp, new).map(|(lanes, known)| (lanes, known.clone())).collect();
+        classes.iter().for_each(|(lanes, _)| rest &= !lanes);
+        if rest != 0 {
+            classes.push((rest, Known::default()));
+        }
+        let looking = classes.into_iter().map(|(lanes, before)| Looking { lanes, pc: by.pc, at, before });
+        self.fences(by.warp).looking.extend(looking);
+    }
+
+    /// Whether a release fence of lanes counts for what they write.
+    pub fn has_released(&self, by: Site) -> bool {
+        let fences = self.fences.get(by.warp as usize);
+        fences.is_some_and(|fences| fences.released.iter().any(|fence| fence.lanes & by.lanes != 0))
     }
 
     /// Lanes observe something: what was released there counts at once, or with their next fence.
     pub fn observe(
         &mut self,
         by: Site,
+        at: At,
         releases: &Releases,
         acquires: bool,
         scope: Scope,
@@ -258,15 +349,20 @@ impl Causality {
         if releases.is_empty() {
             return;
         }
+        // The operation itself has to see the other side, whatever the scope of a fence behind it.
+        let releases = releases.seen(topology, scope, topology.cta(by.warp), true);
         if acquires {
             let known = releases.acquired(topology, scope, topology.cta(by.warp));
             return self.order.learn(by.warp, by.lanes, &known);
         }
         let observed = &mut self.fences(by.warp).observed;
-        if observed.len() >= MOST_OBSERVED {
-            observed.remove(0);
+        let many = observed.len() >= MOST_OBSERVED;
+        let same =
+            |seen: &&mut Observed| seen.lanes == by.lanes && (many || (seen.pc, seen.at) == (by.pc, at));
+        match observed.iter_mut().find(same) {
+            Some(seen) => seen.releases.join(&releases),
+            None => observed.push(Observed { lanes: by.lanes, pc: by.pc, at, releases }),
         }
-        observed.push((by.lanes, releases.clone()));
     }
 
     /// What lanes release at a place, each way with its scope.

@@ -2,7 +2,8 @@
 
 use super::depend::{Kind, Why};
 use super::phase::{Condition, Doubt};
-use super::race::{Missing, Race};
+use super::agent::Stage;
+use super::race::{Between, Missing, Race};
 use super::rule;
 use super::shadow::{Access, Does, Region, Who};
 use super::values::{Cause, Decides, Decision};
@@ -12,6 +13,7 @@ use crate::isa::{Form, OPS};
 use crate::machine::code::Family;
 use crate::machine::cta::Site;
 use crate::machine::finding::Finding;
+use crate::machine::order::Scope;
 use crate::machine::rule::RunRule;
 use crate::machine::words::count;
 use crate::machine::{Machine, Place};
@@ -45,7 +47,11 @@ impl Explain<'_, '_> {
         let place = self.place(race.region, race.start, race.end);
         let (old, new) = (race.old.pc, race.new.pc);
         let message = if race.old.does.is_of_barrier() || race.new.does.is_of_barrier() {
-            format!("race on the barrier {place}: {} and {} are in no order", self.noun(&race.new), self.noun(&race.old))
+            let (new, old) = (self.noun(&race.new), self.noun(&race.old));
+            match race.old.does.is_of_barrier() && race.new.does.is_of_barrier() {
+                true => format!("race on the barrier {}: {new} and {old} are in no order", self.place(race.region, race.start, race.start + 1)),
+                false => format!("race on the barrier at {place}: {new} and {old} are in no order"),
+            }
         } else if race.missing == Missing::Fence {
             format!(
                 "race between proxies on {place}: no proxy fence covers {} before {}",
@@ -127,52 +133,88 @@ impl Explain<'_, '_> {
                 "between line {first} and line {second} the release fence and then the acquire fence of the tensormap proxy are missing"
             )],
             Missing::Fence => vec![format!(
-                "needs `{}` after line {first} in the threads of that access, before the barrier or arrival that line {second} waits for",
-                proxy_fence()
+                "needs `{}` {} in the threads of that access, before the barrier or arrival that line {second} waits for",
+                proxy_fence(),
+                match race.old.who {
+                    Who::Warp(_) => format!("after line {first}"),
+                    Who::Copy(_) => format!("behind the wait for the copy of line {first}"),
+                }
             )],
+            Missing::End if race.old.who == race.new.who => {
+                vec!["copies of lanes of one instruction write the same bytes, in no order".to_string()]
+            }
             Missing::End => self.end_reasons(race, old, new),
             Missing::Scope => vec![self.scope_reason(race, old, new)],
+            Missing::Size => vec![
+                "both are strong, but of different size: accesses that overlap only in part do not order each other".to_string(),
+            ],
+            Missing::Proxy => vec![
+                "both are strong, but go through different proxies: such accesses do not order each other".to_string(),
+            ],
             Missing::Order if (race.old.who, race.old.time) == (race.new.who, race.new.time) => {
                 vec!["lanes of one instruction access the same bytes with different values".to_string()]
             }
-            Missing::Order | Missing::Nothing => vec![self.order_reason(race, old, new)],
+            Missing::Order | Missing::Nothing => {
+                let start = self.start_reason(race, first);
+                start.into_iter().chain([self.order_reason(race, old, new)]).collect()
+            }
         }
     }
 
     fn end_reasons(&self, race: &Race, old: Site, new: Site) -> Vec<String> {
         let Who::Copy(id) = race.old.who else { return Vec::new() };
         let Some(agent) = self.watch.agents.get(id) else { return Vec::new() };
-        let threads = self.machine.threads(new);
+        let (issuer, threads) = (self.machine.threads(old), self.machine.threads(new));
         let second = self.machine.line(new.pc);
-        let mut reasons = Vec::new();
+        let is_relaxed = race.between == Between::Relaxed;
+        let phase = |phase: Option<i64>| phase.map_or(String::new(), |phase| format!(" phase {phase}"));
         if let Some((cta, address)) = agent.barrier {
             let name = self.machine.barrier_name(cta, address);
-            let phase = agent.phase().map_or(String::new(), |phase| format!(" phase {phase}"));
-            reasons.push(format!(
-                "no wait on {name}{phase}, which counts the copy's bytes, lies before line {second} for {threads}"
-            ));
-        } else if agent.is_waited_for() {
-            let issuer = self.machine.threads(Site { lanes: race.old_lanes, ..old });
-            reasons.push(format!(
-                "the copy's end is known to {issuer} only, by its wait; nothing tells {threads}: they have to synchronise behind that wait"
-            ));
-        } else if agent.is_only_read() && race.old.does.writes() {
-            reasons.push(
-                "the wait with `.read` says only that the source has been read: what the copy writes needs a wait without it"
-                    .to_string(),
-            );
-        } else if agent.is_uncommitted(race.old_lanes.trailing_zeros() as usize % 32) {
-            reasons.push("the copy is in no group yet: no wait for groups covers it".to_string());
-        } else {
-            let wait = match agent.family {
-                Some(Family::Small) | None => "no wait for groups, and no barrier",
-                Some(Family::Bulk) => "no wait for bulk groups",
-            };
-            reasons.push(format!(
-                "{wait} covers the copy before line {second}: groups count for the thread that closed them, and a wait for all but N leaves the newest N"
-            ));
+            let phase = phase(agent.phase());
+            return vec![match is_relaxed {
+                true => format!(
+                    "the wait for {name}{phase}, which counts the copy's bytes, is relaxed: it shows nothing of what was written before; let it acquire"
+                ),
+                false => format!(
+                    "no wait for {name}{phase}, which counts the copy's bytes, lies before line {second} for {threads}"
+                ),
+            }];
         }
-        reasons
+        let groups = match agent.family {
+            Some(Family::Bulk) => "bulk groups",
+            Some(Family::Small) | None => "groups",
+        };
+        let are_others = old.warp != new.warp || race.old_lanes & race.new_lanes == 0;
+        vec![match race.stage {
+            Stage::Open | Stage::Uncommitted | Stage::LeftOut(..) if are_others => format!(
+                "{issuer} alone can wait for the copy, with its group: {threads} have to synchronise behind such a wait; nothing else ends it"
+            ),
+            Stage::Waited if old.warp == new.warp => format!(
+                "each thread has waited for its own copies only: {threads} have to synchronise behind these waits"
+            ),
+            Stage::Waited => format!(
+                "the copy's end is known to {issuer} only, by its wait: {threads} have to synchronise with it behind that wait"
+            ),
+            Stage::OnlyRead => "the wait with `.read` says only that the source has been read: what the copy writes needs a wait without it".to_string(),
+            Stage::Counted(number) if is_relaxed => format!(
+                "the wait for{}, which counts the copy, is relaxed: it shows nothing of what was written before; let it acquire",
+                phase(Some(number))
+            ),
+            Stage::Counted(_) | Stage::Tracked => format!(
+                "no wait for the barrier at which the copy arrives lies before line {second} for {threads}"
+            ),
+            Stage::Uncommitted => format!(
+                "the copy is in no group yet, so that no wait for {groups} covers it: close a group behind it, and wait for that"
+            ),
+            Stage::LeftOut(pc, but) => format!(
+                "the wait at line {} leaves out the newest {}, and the copy's is among them",
+                self.machine.line(pc),
+                match but { 1 => "group".to_string(), _ => format!("{but} groups") }
+            ),
+            Stage::Open => format!(
+                "no wait for {groups} covers the copy before line {second}; barriers of threads and fences do not end it"
+            ),
+        }]
     }
 
     fn scope_reason(&self, race: &Race, old: Site, new: Site) -> String {
@@ -194,10 +236,48 @@ impl Explain<'_, '_> {
         let cluster = |site: Site| self.machine.ctas[cta(site) as usize].cluster;
         let mixed = match (race.old.strong, race.new.strong) {
             (Some(_), None) | (None, Some(_)) if !race.old.does.is_of_barrier() && !race.new.does.is_of_barrier() => {
-                "; one of them is weak, so they race even where both would be harmless"
+                "; two strong accesses would not race, but one of these is weak"
             }
             _ => "",
         };
+        let scope = if cta(old) == cta(new) {
+            Scope::Cta
+        } else if cluster(old) == cluster(new) {
+            Scope::Cluster
+        } else {
+            Scope::Gpu
+        };
+        match race.between {
+            Between::Relaxed if old.warp == new.warp => {
+                return format!(
+                    "line {first} comes before line {second}, but what lies between exchanges registers and orders no memory: put a warp barrier there{mixed}"
+                );
+            }
+            Between::Relaxed if race.old.does == Does::Inits => {
+                return format!(
+                    "line {first} comes before line {second}, but nothing publishes the barrier: that takes the fence for initialised barriers behind line {first}, in the thread that makes it, or a cluster barrier that releases"
+                );
+            }
+            Between::Relaxed => {
+                return format!(
+                    "line {first} comes before line {second}, but only by operations that order no memory: relaxed ones, or ones whose scope leaves the other side out; what lies between has to release behind line {first} and acquire before line {second}, both with `{}` or wider{mixed}",
+                    scope.as_str()
+                );
+            }
+            Between::OtherFirst => {
+                return format!(
+                    "another lane of that warp synchronises behind line {first}, but {} need not have come so far: put a warp barrier before that{mixed}",
+                    self.machine.threads(old)
+                );
+            }
+            Between::OtherSecond => {
+                return format!(
+                    "another lane of that warp has synchronised before line {second}, but {} did not wait for it: put a warp barrier behind that{mixed}",
+                    self.machine.threads(new)
+                );
+            }
+            Between::Nothing => {}
+        }
         let how = if old.warp == new.warp {
             "no warp barrier, and no other synchronisation of the lanes,"
         } else if cta(old) == cta(new) {
@@ -208,6 +288,16 @@ impl Explain<'_, '_> {
             "no release that the other side acquires, both with a scope of the device,"
         };
         format!("{how} lies between line {first} and line {second}{mixed}")
+    }
+
+    /// How others come behind a copy that starts later than they access its destination.
+    fn start_reason(&self, race: &Race, first: u32) -> Option<String> {
+        let (Who::Copy(id), Who::Warp(_), true) = (race.new.who, race.old.who, race.new.does.writes()) else {
+            return None;
+        };
+        let (cta, address) = self.watch.agents.get(id)?.barrier?;
+        let name = self.machine.barrier_name(cta, address);
+        Some(format!("if line {first} is to find what the copy writes, a wait for {name} is missing before it"))
     }
 
     /// An access that may outlive the memory.

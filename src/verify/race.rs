@@ -3,9 +3,9 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::agent::Agents;
-use super::clock::Time;
+use super::agent::{Agents, Stage};
 use super::causality::{Causality, Known, Layer, Topology};
+use super::clock::{Clock, Time};
 use super::phase::Enabling;
 use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane};
 use crate::machine::code::Pc;
@@ -24,6 +24,23 @@ pub enum Missing {
     Order,
     /// Both are strong, but a scope leaves the other side out.
     Scope,
+    /// Both are strong, but of different size.
+    Size,
+    /// Both are strong, but go different ways.
+    Proxy,
+}
+
+/// What there is between two accesses that are in no order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Between {
+    /// Nothing.
+    Nothing,
+    /// Operations that say what comes first, but order no memory.
+    Relaxed,
+    /// Order for other lanes of the warp that did the first.
+    OtherFirst,
+    /// Order for other lanes of the warp that did the second.
+    OtherSecond,
 }
 
 /// Two accesses that race.
@@ -45,6 +62,10 @@ pub struct Race {
     pub end: u64,
     /// What is missing.
     pub missing: Missing,
+    /// What there is.
+    pub between: Between,
+    /// What is known of the end of the first, if that is a copy.
+    pub stage: Stage,
     /// How often the two instructions raced.
     pub count: u64,
 }
@@ -52,7 +73,7 @@ pub struct Race {
 impl Race {
     /// Whether an asynchronous copy writes over what others have read before, and only a fence is missing.
     pub fn is_read_before_overwrite(&self) -> bool {
-        let reads = matches!(self.old.does, Does::Reads) && matches!(self.old.who, Who::Warp(_));
+        let reads = matches!(self.old.does, Does::Reads) && !self.old.is_async_proxy;
         self.missing == Missing::Fence && reads && self.new.is_async_proxy
     }
 }
@@ -143,7 +164,8 @@ pub struct Judgement<'a> {
 
 impl Judge for Judgement<'_> {
     fn is_behind(&mut self, old: &Access, new: &Access, start: u64, end: u64) -> bool {
-        if old.who == new.who && matches!(old.who, Who::Copy(_)) {
+        let is_one_copy = old.who == new.who && matches!(old.who, Who::Copy(_));
+        if is_one_copy && old.lanes.within(start, end) == new.lanes.within(start, end) {
             return true;
         }
         let conflict = old.does.writes() || new.does.writes();
@@ -156,7 +178,7 @@ impl Judge for Judgement<'_> {
             return false;
         }
         let same_instruction = (old.who, old.time) == (new.who, new.time);
-        if old.strong.is_some() && new.strong.is_some() && missing != Missing::Fence {
+        if old.strong.is_some() && new.strong.is_some() && (missing != Missing::Fence || updates(old, new)) {
             if self.is_morally_strong(old, new) {
                 self.note_unordered(old, new, start);
                 return false;
@@ -166,10 +188,13 @@ impl Judge for Judgement<'_> {
             }
         }
         let scopes = old.strong.is_some() && new.strong.is_some() && missing == Missing::Order;
-        let missing = if scopes { Missing::Scope } else { missing };
+        let missing = if scopes { self.why_not_strong(old, new) } else { missing };
+        let (between, stage) = (self.between(old, new, old_lanes, new_lanes), self.stage(old, old_lanes));
         let (old, new) = (*old, *new);
         let (region, start, end) = (self.region, from, to);
-        self.races.note(Race { old, new, old_lanes, new_lanes, region, start, end, missing, count: 1 });
+        let race =
+            Race { old, new, old_lanes, new_lanes, region, start, end, missing, between, stage, count: 1 };
+        self.races.note(race);
         false
     }
 }
@@ -184,6 +209,57 @@ impl Judgement<'_> {
             (_, Region::Global(_)) if new.is_async_proxy && !old.is_async_proxy => Layer::AsyncGlobal,
             _ => Layer::Plain,
         }
+    }
+
+    /// Why two strong accesses are not strong towards each other.
+    fn why_not_strong(&self, old: &Access, new: &Access) -> Missing {
+        let (from, to) = (self.topology.cta(old.warp), self.topology.cta(new.warp));
+        let sees =
+            |access: &Access, from, to| access.strong.is_some_and(|s| self.topology.includes(s, from, to));
+        match sees(old, from, to) && sees(new, to, from) {
+            false => Missing::Scope,
+            true if old.element != new.element => Missing::Size,
+            true => Missing::Proxy,
+        }
+    }
+
+    /// What there is between two accesses that causality does not order.
+    fn between(&self, old: &Access, new: &Access, old_lanes: Mask, new_lanes: Mask) -> Between {
+        let Judgement { causality, enabling, agents, .. } = self;
+        let is_before = |known: &Clock, own: Mask| match old.who {
+            Who::Warp(warp) => known.knows(warp, old_lanes, old.time) == old_lanes,
+            Who::Copy(id) => agents.get(id).is_none_or(|agent| {
+                let mut lanes = crate::machine::column::lanes(old_lanes);
+                lanes.all(|lane| agent.is_known(old.does.writes(), known, lane, own))
+            }),
+        };
+        let mut enabled = enabling.lanes.of(new.warp, new_lanes).peekable();
+        let all = enabled.peek().is_some() && enabled.all(|(_, known)| is_before(known, 0));
+        if all {
+            return Between::Relaxed;
+        }
+        let plain = |(_, known): (Mask, &Known)| known.layer(Layer::Plain).clone();
+        let mut others = causality.order.of(new.warp, Mask::MAX & !new_lanes).map(plain);
+        let Who::Warp(warp) = old.who else { return Between::Nothing };
+        if warp == new.warp {
+            return Between::Nothing;
+        }
+        if others.any(|known| is_before(&known, 0)) {
+            return Between::OtherSecond;
+        }
+        let mut own = causality.order.of(new.warp, new_lanes).map(plain);
+        match own.any(|known| known.knows(warp, Mask::MAX, old.time) != 0) {
+            true => Between::OtherFirst,
+            false => Between::Nothing,
+        }
+    }
+
+    fn stage(&self, old: &Access, old_lanes: Mask) -> Stage {
+        let agent = match old.who {
+            Who::Copy(id) => self.agents.get(id),
+            Who::Warp(_) => None,
+        };
+        agent.map_or(Stage::Open, |agent| agent.stage(old.does.writes(), first_lane(old_lanes)))
     }
 
     /// The bytes, from the first to the last, at which the two are not ordered, with the lanes there and what is
@@ -323,7 +399,8 @@ impl Judgement<'_> {
         let (Some(a), Some(b)) = (old.strong, new.strong) else { return false };
         let (from, to) = (self.topology.cta(old.warp), self.topology.cta(new.warp));
         let whole = old.element == new.element || old.does.is_of_barrier();
-        let proxies = old.is_async_proxy == new.is_async_proxy || old.does.is_of_barrier() || updates(old, new);
+        let proxies =
+            old.is_async_proxy == new.is_async_proxy || old.does.is_of_barrier() || updates(old, new);
         whole && proxies && self.topology.includes(a, from, to) && self.topology.includes(b, to, from)
     }
 

@@ -285,10 +285,12 @@ fn update(segment: &mut Segment, start: u64, new: &Access, judge: &mut dyn Judge
 /// Whether whoever conflicts with `old` conflicts with `new`, which is ordered behind it.
 fn covers(new: &Access, old: &Access) -> bool {
     let same_way = new.is_async_proxy == old.is_async_proxy;
+    // The narrower a scope, the more there is that is not strong towards it.
+    let demands_as_much = new.strong.is_none() || new.strong <= old.strong && new.element == old.element;
     if new.does.writes() {
-        new.strong.is_none() || same_way && old.strong.is_some() && old.strong <= new.strong
+        new.strong.is_none() || same_way && old.strong.is_some() && demands_as_much
     } else {
-        !old.does.writes() && same_way && new.does == old.does && old.strong <= new.strong
+        !old.does.writes() && same_way && new.does == old.does && demands_as_much
     }
 }
 
@@ -297,10 +299,39 @@ fn is_same_reader(old: &Access, new: &Access) -> bool {
     old.who == new.who && old.lanes == new.lanes
 }
 
-/// The runs of bytes of one instruction: where they start and end, and how lanes lie on them. Lanes that write
-/// different values to the same bytes make different runs.
-pub fn runs(touches: &[Touch]) -> SmallVec<[(Region, u64, u64, Lanes); 2]> {
-    let mut runs: SmallVec<[(Region, u64, u64, Lanes); 2]> = SmallVec::new();
+/// Runs of bytes of one region: where they start and end, and how lanes lie on them.
+pub type Runs = SmallVec<[(Region, u64, u64, Lanes); 2]>;
+
+/// The runs of bytes that one instruction writes. Lanes that write the same value to the same bytes do so
+/// together.
+pub fn written(touches: &[Touch]) -> Runs {
+    let runs = runs(touches);
+    let meet = |(i, a): (usize, &(Region, u64, u64, Lanes))| {
+        runs[i + 1..].iter().any(|b| a.0 == b.0 && a.1 < b.2 && b.1 < a.2)
+    };
+    if !runs.iter().enumerate().any(meet) {
+        return runs;
+    }
+    let mut spots: SmallVec<[(&Touch, Mask); 8]> = SmallVec::new();
+    for touch in touches {
+        let same = |spot: &&mut (&Touch, Mask)| {
+            (spot.0.place, spot.0.size, spot.0.value) == (touch.place, touch.size, touch.value)
+        };
+        match spots.iter_mut().find(same) {
+            Some(spot) => spot.1 |= 1 << touch.lane,
+            None => spots.push((touch, 1 << touch.lane)),
+        }
+    }
+    let run = |&(touch, mask): &(&Touch, Mask)| {
+        let (place, start) = region(touch.place)?;
+        Some((place, start, start + u64::from(touch.size), Lanes::All(mask)))
+    };
+    spots.iter().filter_map(run).collect()
+}
+
+/// The runs of bytes of one instruction. Lanes that write different values to the same bytes make different runs.
+pub fn runs(touches: &[Touch]) -> Runs {
+    let mut runs = Runs::new();
     let mut last: Option<&Touch> = None;
     for touch in touches {
         let Some((place, start)) = region(touch.place) else { continue };

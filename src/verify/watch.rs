@@ -36,6 +36,19 @@ struct Meeting {
     done: (Given, Known),
 }
 
+/// A place that is written with strong operations.
+#[derive(Clone, Debug, Default, Hash)]
+struct Flag {
+    size: u64,
+    /// What those release that its value comes from.
+    releases: Releases,
+    /// What lanes of warps released there before: strong writes of theirs that come later release it, too.
+    own: Vec<(u32, Mask, Releases)>,
+}
+
+/// So many are kept.
+const MOST_OWN: usize = 8;
+
 /// A copy that has not been delivered: what its start knew.
 #[derive(Clone, Debug)]
 struct Issue {
@@ -89,7 +102,7 @@ pub struct Watch {
     /// Who did what in the phases of barriers.
     pub ledger: Ledger,
     /// What was released at flags: by place and size.
-    flags: FxHashMap<(Region, u64), (u64, Releases)>,
+    flags: FxHashMap<(Region, u64), Flag>,
     /// The same for what cannot happen before what.
     given_at: FxHashMap<(Region, u64), Given>,
     meetings: FxHashMap<Mark, Meeting>,
@@ -170,7 +183,7 @@ impl Watch {
                 let mark = Mark::Named(self.topology.cta(by.warp), id);
                 self.come(by, mark, true, waits);
             }
-            Event::CtaReleased { cta, id } => self.release_cta(cta, id),
+            Event::CtaReleased { cta, id, counts } => self.release_cta(cta, id, counts),
             Event::ClusterArrived { by, releases } => {
                 let mark = Mark::Cluster(self.topology.cluster(self.topology.cta(by.warp)));
                 self.come(by, mark, releases, false);
@@ -201,6 +214,7 @@ impl Watch {
             self.times.resize(warp + 1, 0);
         }
         let time = self.times[warp] + 1;
+        self.causality.goes_on(by);
         self.enabling.step(by, time);
         time
     }
@@ -226,7 +240,10 @@ impl Watch {
             Touching::Write => Does::Writes,
             Touching::Update { update, .. } => Does::Updates(update.op, commutes(update)),
         };
-        let runs = shadow::runs(&accessed.touches);
+        let runs = match does {
+            Does::Writes => shadow::written(&accessed.touches),
+            _ => shadow::runs(&accessed.touches),
+        };
         let element = accessed.touches.first().map_or(0, |touch| touch.size.min(255) as u8);
         for &(region, start, end, lanes) in &runs {
             let access = Access {
@@ -255,6 +272,8 @@ impl Watch {
         }
         if let Some(order) = accessed.order {
             self.synchronize(accessed, order, &runs, time);
+        } else if does == Does::Writes && !self.flags.is_empty() {
+            runs.iter().for_each(|&(region, start, ..)| drop(self.flags.remove(&(region, start))));
         }
     }
 
@@ -280,7 +299,8 @@ impl Watch {
             while at < end {
                 let next = of.next(at).min(end);
                 let all = of.at(at);
-                let one_by_one = updates && (order.acquires || order.releases);
+                let orders = order.acquires || order.releases || self.causality.has_released(accessed.by);
+                let one_by_one = updates && orders;
                 let mut left = all;
                 while left != 0 {
                     let lanes = if one_by_one { left & left.wrapping_neg() } else { left };
@@ -314,10 +334,12 @@ impl Watch {
     }
 
     fn acquire_flag(&mut self, by: Site, place: (Region, u64), size: u64, order: Order) {
-        if let Some((of, releases)) = self.flags.get(&place)
-            && *of == size
-        {
-            self.causality.observe(by, releases, order.acquires, order.scope, &self.topology);
+        let flag = self.flags.get(&place).filter(|flag| flag.size == size && !flag.releases.is_empty());
+        if flag.is_some() || self.causality.is_looking(by.warp) {
+            self.causality.looks(by, place);
+        }
+        if let Some(Flag { releases, .. }) = flag {
+            self.causality.observe(by, place, releases, order.acquires, order.scope, &self.topology);
         }
         if let Some(given) = self.given_at.get(&place)
         {
@@ -336,15 +358,27 @@ impl Watch {
     ) {
         let released = self.causality.released(by, time, order.releases, order.scope);
         let cta = self.topology.cta(by.warp);
-        let mut releases = Releases::default();
-        if updates && let Some((of, before)) = self.flags.get(&place)
-            && *of == size
-        {
-            // Updates continue what was released before.
-            releases = before.clone();
+        let flag = self.flags.entry(place).or_default();
+        if !updates || flag.size != size {
+            // Updates continue what was released before, others do not.
+            flag.releases = Releases::default();
         }
-        released.iter().for_each(|(scope, known)| releases.add(*scope, cta, known));
-        self.flags.insert(place, (size, releases));
+        if flag.size != size {
+            *flag = Flag { size, ..Flag::default() };
+        }
+        let is_own = |of: &(u32, Mask, Releases)| of.0 == by.warp && of.1 & by.lanes == by.lanes;
+        if order.releases {
+            let mut own = Releases::default();
+            released.iter().for_each(|(scope, known)| own.add(*scope, cta, known));
+            flag.own.retain(|of| !is_own(of));
+            if flag.own.len() == MOST_OWN {
+                flag.own.remove(0);
+            }
+            flag.own.push((by.warp, by.lanes, own));
+        } else if let Some((.., own)) = flag.own.iter().find(|of| is_own(of)) {
+            flag.releases.join(own);
+        }
+        released.iter().for_each(|(scope, known)| flag.releases.add(*scope, cta, known));
         let mut given = self.enabling.give(Happened { by, time });
         if updates && let Some(before) = self.given_at.get(&place) {
             given.join(before);
@@ -453,6 +487,7 @@ impl Watch {
 
     fn track(&mut self, event: Happened) {
         let given = self.enabling.give(event);
+        self.agents.track(event.by);
         self.tracks.push(Track { what: event, left: event.by.lanes, given });
     }
 
@@ -489,7 +524,8 @@ impl Watch {
             self.phases.wait(object, event);
             return;
         }
-        self.causality.observe(event.by, &barrier.released, order.acquires, order.scope, &self.topology);
+        let at = (Region::Shared(object.cta), u64::from(object.address));
+        self.causality.observe(event.by, at, &barrier.released, order.acquires, order.scope, &self.topology);
         let mark = Mark::Phase(object.lifetime);
         let first = self.enabling.groups.of(event.by.warp, event.by.lanes).next();
         if !first.is_some_and(|(_, known)| known.mark(mark).is_some_and(|known| known >= phase)) {
@@ -532,7 +568,10 @@ impl Watch {
             (None, None) => None,
         };
         let element = started.update.map_or(0, |update| update.bytes);
-        for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&started.writes, writes, strong)] {
+        let mut parts = started.writes.clone();
+        // Copies of lanes to the same bytes are copies of their own.
+        parts.iter_mut().for_each(|touch| touch.value = touch.lane.into());
+        for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&parts, writes, strong)] {
             for (region, start, end, lanes) in shadow::runs(touches) {
                 let is_async_proxy = started.is_async_proxy;
                 let access =
@@ -634,8 +673,9 @@ impl Watch {
         all
     }
 
-    fn release_cta(&mut self, cta: u32, id: u32) {
-        let (exited, exited_known) = self.exits_of(std::iter::once(cta));
+    fn release_cta(&mut self, cta: u32, id: u32, counts: bool) {
+        // One that counts threads does not wait for those that have ended.
+        let (exited, exited_known) = self.exits_of(std::iter::once(cta).filter(|_| !counts));
         let mark = Mark::Named(cta, id);
         let meeting = self.meetings.entry(mark).or_default();
         let mut given = std::mem::take(&mut meeting.given);

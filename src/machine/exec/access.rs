@@ -406,6 +406,14 @@ impl Machine<'_> {
         self.events.push(Event::Access(Box::new(Accessed { by: doing.site(), kind, order, touches })));
     }
 
+    /// Puts down what lanes did whose comparison failed: they have only read.
+    pub(super) fn note_in_vain(&mut self, doing: &Doing, order: Option<Order>, in_vain: Mask) {
+        let (read, rest) = self.touched.iter().partition(|touch| in_vain >> touch.lane & 1 == 1);
+        self.touched = read;
+        self.note_access(&Doing { lanes: in_vain, ..*doing }, Touching::Read, order);
+        self.touched = rest;
+    }
+
     /// Complains about somebody who takes the barrier at an offset of a CTA's shared memory for data.
     pub(super) fn takes_for_data(&mut self, site: Site, cta: u32, offset: usize, does: &str) {
         let address = offset as u32 + self.shared_start() as u32;
@@ -460,7 +468,9 @@ impl Machine<'_> {
                 self.write(doing.warp, lane, place.moved(index * size), size, column[lane], undefined);
             }
             if let Some(touch) = self.touched.last_mut() {
-                touch.value = columns.iter().fold(0, |hash: u64, column| hash.rotate_left(21) ^ column[lane]);
+                let mask = u64::MAX >> (64 - 8 * size);
+                touch.value =
+                    columns.iter().fold(0, |all: u64, column| all.rotate_left(21) ^ column[lane] & mask);
             }
             if !defined && matches!(place, Place::Global(..)) {
                 unset |= 1 << lane;

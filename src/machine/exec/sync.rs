@@ -160,7 +160,8 @@ impl Machine<'_> {
         let done = std::mem::take(&mut self.ctas[cta].named[id as usize]);
         self.epoch += 1;
         if self.options.events {
-            self.events.push(Event::CtaReleased { cta: cta as u32, id });
+            let counts = done.threads.is_some();
+            self.events.push(Event::CtaReleased { cta: cta as u32, id, counts });
         }
         for warp in warps {
             self.release(warp as usize, id, &done);

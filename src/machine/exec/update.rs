@@ -4,7 +4,7 @@ use super::access::Extent;
 use super::{Doing, Place, local};
 use crate::machine::Machine;
 use crate::machine::code::{Access, Number, Update, UpdateOp};
-use crate::machine::column::{Column, lanes};
+use crate::machine::column::{Column, Mask, lanes};
 use crate::machine::scalar::op::{Flags, FloatOp, Lanes, Rounding};
 use crate::machine::scalar::{self, Float, Int, ScalarOp};
 
@@ -86,6 +86,7 @@ impl Machine<'_> {
         };
         let (from, swap) = (column(self, &access.from), column(self, &access.swap));
         let mut changed = false;
+        let mut in_vain: Mask = 0;
         for lane in lanes(doing.lanes) {
             let place = self.checked(doing, &access.address, lane, Extent::natural(bases[lane], total), true);
             if self.stopped.is_some() {
@@ -97,6 +98,9 @@ impl Machine<'_> {
                 .collect();
             let mask = u64::MAX >> (64 - 8 * size);
             let matches = old.iter().zip(&from).all(|((old, _), from)| *old == from[lane] & mask);
+            if update.op == UpdateOp::CompareSwap && !matches {
+                in_vain |= 1 << lane;
+            }
             for (index, &(value, undefined)) in old.iter().enumerate() {
                 let at = place.moved(index * size);
                 let operand = from[index][lane];
@@ -127,6 +131,9 @@ impl Machine<'_> {
                     local::set_lane(registers, &doing.frame, lane, to, value, undefined);
                 }
             }
+        }
+        if in_vain != 0 {
+            self.note_in_vain(doing, access.order, in_vain);
         }
         // Who tries in vain, for a lock say, changes nothing that others could wait for.
         if changed {
