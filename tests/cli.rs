@@ -320,7 +320,7 @@ fn forms_finds_whole_opcodes() {
 fn explain_takes_a_part_of_a_name() {
     let folder = Folder::new("explain_part");
     folder.mbar(&["explain", "divergent-b"]).exits(0).says("# divergent-barrier");
-    folder.mbar(&["explain", "proxy"]).exits(0).says("# missing-proxy-fence");
+    folder.mbar(&["explain", "missing-p"]).exits(0).says("# missing-proxy-fence");
     folder.mbar(&["explain", "unknown"]).exits(2).complains("`unknown-label`").complains("`unknown-name`");
     folder.mbar(&["explain", "remote-cta-scope"]).exits(0).says("Usual severity: warning").says("a note");
 }

@@ -25,7 +25,7 @@ struct Found {
 /// The verdict of a file, and what was found in it.
 fn verified(path: &Path) -> (Verdict, Vec<Found>) {
     let prepared = Prepared::read(path);
-    let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1 };
+    let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1, bounds: Default::default() };
     let done = verify::verify(&prepared.program, &prepared.launch, &settings, &mut |_| {});
     let Ok(done) = done else { panic!("{}: no machine", path.display()) };
     let source = &prepared.program.module.source;

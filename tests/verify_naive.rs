@@ -482,7 +482,7 @@ fn races_are_those_of_a_plain_reading() {
         let ran = prepared.run(options, &mut Strategy::new(Schedule::RoundRobin, Landing::Lazy, 0));
         let mut naive = Naive::new(ctas, per_cta, cluster);
         ran.events.iter().for_each(|event| naive.see(event));
-        let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1 };
+        let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1, bounds: Default::default() };
         let Ok(done) = verify::verify(&prepared.program, &prepared.launch, &settings, &mut |_| {}) else {
             panic!("no machine")
         };

@@ -11,27 +11,8 @@ use crate::machine::code::{Family, Pc};
 use crate::machine::column::{LANES, Mask, lanes};
 use crate::machine::cta::Site;
 
-/// How the end of something becomes known.
-#[derive(Clone, Debug, Default)]
-pub struct Ends {
-    /// Lanes of the copy's warp that have waited for it, and when.
-    waited: SmallVec<[(Mask, Time); 1]>,
-    /// Phases that count it, for these lanes' parts.
-    phases: SmallVec<[(Mask, u64, i64); 1]>,
-}
-
-impl Ends {
-    /// Whether those who know `clock` know that the part of a lane has ended. `own` are the lanes of the
-    /// copy's warp that ask: each knows what it has waited for itself.
-    fn known(&self, clock: &Clock, warp: u32, lane: usize, own: Mask) -> bool {
-        let bit = 1 << lane;
-        let waited = self.waited.iter().filter(|(mask, _)| mask & bit != 0);
-        waited.clone().any(|&(_, time)| own & !bit == 0 && own != 0 || clock.knows(warp, bit, time) != 0)
-            || self.phases.iter().any(|&(mask, barrier, phase)| {
-                mask & bit != 0 && clock.mark(Mark::Phase(barrier)).is_some_and(|known| known >= phase)
-            })
-    }
-}
+/// Lanes that have waited, and when.
+type Waits = SmallVec<[(Mask, Time); 1]>;
 
 /// What of a copy is known to lanes that do not know its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,49 +40,75 @@ pub struct Agent {
     pub by: Site,
     /// When.
     pub time: Time,
-    /// Which groups it belongs to.
-    pub family: Option<Family>,
     /// The barrier that counts its bytes: CTA and address.
     pub barrier: Option<(u32, u32)>,
-    /// That its sources have been read.
-    pub read: Ends,
-    /// That its destination has been written.
-    pub written: Ends,
+    /// Phases that count it, for these lanes' parts.
+    phases: SmallVec<[(Mask, u64, i64); 1]>,
+    /// What groups have to do with it.
+    grouped: Option<Box<Grouped>>,
+}
+
+/// A copy that groups track.
+#[derive(Clone, Debug)]
+struct Grouped {
+    family: Family,
     /// The group of each lane's part.
-    groups: Option<Box<[u32; LANES]>>,
+    groups: [u32; LANES],
+    /// Lanes that know that its sources have been read.
+    read: Waits,
+    /// Lanes that know that its destination has been written.
+    written: Waits,
     /// The last wait for groups that left it out.
     left_out: Option<(Pc, u32)>,
     /// Lanes whose parts an arrival waits for.
     tracked: Mask,
 }
 
+impl Grouped {
+    fn waits(&self, writes: bool) -> &Waits {
+        if writes { &self.written } else { &self.read }
+    }
+}
+
 impl Agent {
     /// What is known of a lane's part by now.
     pub fn stage(&self, writes: bool, lane: usize) -> Stage {
-        let has = |waited: &[(Mask, Time)]| waited.iter().any(|(mask, _)| mask >> lane & 1 == 1);
-        let ends = if writes { &self.written } else { &self.read };
-        let phase = ends.phases.iter().find(|(mask, ..)| mask >> lane & 1 == 1);
-        let is_uncommitted = self.groups.as_ref().is_some_and(|groups| groups[lane] == u32::MAX);
-        match (phase, self.left_out) {
-            _ if has(&ends.waited) => Stage::Waited,
-            _ if has(&self.read.waited) => Stage::OnlyRead,
-            (Some(&(.., phase)), _) => Stage::Counted(phase),
-            _ if self.tracked >> lane & 1 == 1 => Stage::Tracked,
-            _ if is_uncommitted => Stage::Uncommitted,
+        let has = |waits: &Waits| waits.iter().any(|(mask, _)| mask >> lane & 1 == 1);
+        let phase = self.phases.iter().find(|(mask, ..)| mask >> lane & 1 == 1).map(|&(.., phase)| phase);
+        let counted = phase.map_or(Stage::Open, Stage::Counted);
+        let Some(grouped) = &self.grouped else { return counted };
+        match (phase, grouped.left_out) {
+            _ if has(grouped.waits(writes)) => Stage::Waited,
+            _ if has(&grouped.read) => Stage::OnlyRead,
+            (Some(_), _) => counted,
+            _ if grouped.tracked >> lane & 1 == 1 => Stage::Tracked,
+            _ if grouped.groups[lane] == u32::MAX => Stage::Uncommitted,
             (None, Some((pc, but))) => Stage::LeftOut(pc, but),
             (None, None) => Stage::Open,
         }
     }
 
-    /// Whether its reads, or its writes, are known to have ended.
+    /// Whether those who know `clock` know that the reads, or the writes, of a lane's part have ended. `own` are
+    /// the lanes of the copy's warp that ask: each knows what it has waited for itself.
     pub fn is_known(&self, writes: bool, clock: &Clock, lane: usize, own: Mask) -> bool {
-        let ends = if writes { &self.written } else { &self.read };
-        ends.known(clock, self.by.warp, lane, own)
+        let bit = 1 << lane;
+        let is_alone = own & !bit == 0 && own != 0;
+        let waits = self.grouped.iter().flat_map(|grouped| grouped.waits(writes));
+        let mut waits = waits.filter(|(mask, _)| mask & bit != 0);
+        waits.any(|&(_, time)| is_alone || clock.knows(self.by.warp, bit, time) != 0)
+            || self.phases.iter().any(|&(mask, barrier, phase)| {
+                mask & bit != 0 && clock.mark(Mark::Phase(barrier)).is_some_and(|known| known >= phase)
+            })
     }
 
     /// A phase that counts it.
     pub fn phase(&self) -> Option<i64> {
-        self.written.phases.first().map(|&(_, _, phase)| phase)
+        self.phases.first().map(|&(_, _, phase)| phase)
+    }
+
+    /// Which groups it belongs to.
+    pub fn family(&self) -> Option<Family> {
+        self.grouped.as_ref().map(|grouped| grouped.family)
     }
 }
 
@@ -137,11 +144,12 @@ pub struct Agents {
 impl Agents {
     /// Adds a copy.
     pub fn start(&mut self, copy: u32, by: Site, time: Time, family: Option<Family>, to: Option<(u32, u32)>) {
-        let groups = family.map(|_| Box::new([u32::MAX; LANES]));
-        let (read, written) = (Ends::default(), Ends::default());
-        let (left_out, tracked) = (None, 0);
-        self.all
-            .insert(copy, Agent { by, time, family, barrier: to, read, written, groups, left_out, tracked });
+        let grouped = family.map(|family| {
+            let (groups, waits) = ([u32::MAX; LANES], Waits::new());
+            let (read, written) = (waits.clone(), waits);
+            Box::new(Grouped { family, groups, read, written, left_out: None, tracked: 0 })
+        });
+        self.all.insert(copy, Agent { by, time, barrier: to, phases: SmallVec::new(), grouped });
         if let Some(family) = family {
             let groups = self.groups.entry((by.warp, family)).or_default();
             groups.open.push(copy);
@@ -157,8 +165,7 @@ impl Agents {
     /// A phase of a barrier counts a copy.
     pub fn delivered(&mut self, copy: u32, barrier: u64, phase: i64) {
         if let Some(agent) = self.all.get_mut(&copy) {
-            agent.read.phases.push((Mask::MAX, barrier, phase));
-            agent.written.phases.push((Mask::MAX, barrier, phase));
+            agent.phases.push((Mask::MAX, barrier, phase));
         }
     }
 
@@ -166,8 +173,8 @@ impl Agents {
     pub fn track(&mut self, by: Site) {
         let Some(groups) = self.groups.get(&(by.warp, Family::Small)) else { return };
         for id in &groups.uncounted {
-            if let Some(agent) = self.all.get_mut(id) {
-                agent.tracked |= by.lanes & agent.by.lanes;
+            if let Some(Agent { by: own, grouped: Some(grouped), .. }) = self.all.get_mut(id) {
+                grouped.tracked |= by.lanes & own.lanes;
             }
         }
     }
@@ -183,10 +190,9 @@ impl Agents {
             let Some(agent) = all.get_mut(&id) else { return false };
             let mask = agent.by.lanes & by.lanes;
             if mask != 0 {
-                agent.read.phases.push((mask, barrier, phase));
-                agent.written.phases.push((mask, barrier, phase));
+                agent.phases.push((mask, barrier, phase));
             }
-            let counted = agent.written.phases.iter().fold(0, |all, (mask, ..)| all | mask);
+            let counted = agent.phases.iter().fold(0, |all, (mask, ..)| all | mask);
             agent.by.lanes & !counted != 0
         });
     }
@@ -201,11 +207,10 @@ impl Agents {
             *closed += 1;
         }
         for id in &groups.open {
-            let Some(agent) = self.all.get_mut(id) else { continue };
-            let Some(of) = &mut agent.groups else { continue };
-            for lane in lanes(by.lanes & agent.by.lanes) {
-                if of[lane] == u32::MAX {
-                    of[lane] = numbers[lane];
+            let Some(Agent { by: own, grouped: Some(grouped), .. }) = self.all.get_mut(id) else { continue };
+            for lane in lanes(by.lanes & own.lanes) {
+                if grouped.groups[lane] == u32::MAX {
+                    grouped.groups[lane] = numbers[lane];
                 }
             }
         }
@@ -217,23 +222,25 @@ impl Agents {
         let closed = groups.closed().clone();
         let all = &mut self.all;
         groups.open.retain(|id| {
-            let Some(agent) = all.get_mut(id) else { return false };
-            let Some(of) = &agent.groups else { return false };
+            let Some(Agent { by: own, grouped: Some(grouped), .. }) = all.get_mut(id) else { return false };
             let covered = |lane: usize| match but {
                 None => true,
-                Some(but) => of[lane] != u32::MAX && of[lane] < closed[lane].saturating_sub(but),
+                Some(but) => {
+                    let group = grouped.groups[lane];
+                    group != u32::MAX && group < closed[lane].saturating_sub(but)
+                }
             };
-            let mask = lanes(by.lanes & agent.by.lanes).filter(|&lane| covered(lane));
+            let mask = lanes(by.lanes & own.lanes).filter(|&lane| covered(lane));
             let mask = mask.fold(0, |mask, lane| mask | 1 << lane);
-            if let Some(but) = but.filter(|_| by.lanes & agent.by.lanes & !mask != 0) {
-                agent.left_out = Some((by.pc, but));
+            if let Some(but) = but.filter(|_| by.lanes & own.lanes & !mask != 0) {
+                grouped.left_out = Some((by.pc, but));
             }
-            note(&mut agent.read.waited, mask, time);
+            note(&mut grouped.read, mask, time);
             if !read {
-                note(&mut agent.written.waited, mask, time);
+                note(&mut grouped.written, mask, time);
             }
-            let done = agent.written.waited.iter().fold(0, |all, (mask, _)| all | mask);
-            agent.by.lanes & !done != 0
+            let done = grouped.written.iter().fold(0, |all, (mask, _)| all | mask);
+            own.lanes & !done != 0
         });
     }
 
@@ -246,7 +253,7 @@ impl Agents {
     pub fn keep(&mut self, is_named: impl Fn(u32) -> bool) {
         let groups = &mut self.groups;
         self.all.retain(|&id, agent| {
-            let open = agent.family.and_then(|family| groups.get(&(agent.by.warp, family)));
+            let open = agent.family().and_then(|family| groups.get(&(agent.by.warp, family)));
             is_named(id) || open.is_some_and(|groups| groups.open.contains(&id))
         });
         let all = &self.all;
@@ -256,7 +263,7 @@ impl Agents {
 }
 
 /// Lanes have waited; the first time counts.
-fn note(waited: &mut SmallVec<[(Mask, Time); 1]>, mut mask: Mask, time: Time) {
+fn note(waited: &mut Waits, mut mask: Mask, time: Time) {
     mask &= !waited.iter().fold(0, |all, (mask, _)| all | mask);
     if mask != 0 {
         waited.push((mask, time));

@@ -180,7 +180,7 @@ impl Explain<'_, '_> {
                 ),
             }];
         }
-        let groups = match agent.family {
+        let groups = match agent.family() {
             Some(Family::Bulk) => "bulk groups",
             Some(Family::Small) | None => "groups",
         };

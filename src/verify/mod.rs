@@ -143,10 +143,11 @@ pub fn verify<'p>(
 ) -> Result<Verification<'p>, LaunchError> {
     let strategy = Strategy::new(Schedule::RoundRobin, Landing::Lazy, 0);
     let tell = &mut |machine: &Machine| progress(At::Running(machine.statistics.steps / 1_000_000));
-    let base = trial::run(program, launch, settings.options, strategy, tell)?;
+    let base = trial::run(program, launch, settings.options, strategy.clone(), tell)?;
     let case = Case { program, launch, settings, progress, base, schedules: 1, states: 0 };
     if case.base.has_failed(settings.strict) {
-        let (answers, findings) = (case.base.answers.clone(), case.base.findings(settings.strict));
+        let answers = trial::answers(program, launch, settings.options, strategy)?;
+        let findings = case.base.findings(settings.strict);
         return Ok(case.violated(answers, findings, None, "the first schedule that was tried goes wrong"));
     }
     if let Outcome::Limit | Outcome::Unsupported = case.base.outcome {
@@ -242,9 +243,10 @@ impl<'p> Case<'_, 'p> {
         };
         for landing in landings {
             let hold = HoldBack::new(vec![held], landing);
-            let trial = trial::run_held(self.program, self.launch, self.settings.options, hold)?;
-            if let Some(failed) = self.tried(trial) {
-                return Ok(Some(failed));
+            let (trial, answers) =
+                trial::run_held(self.program, self.launch, self.settings.options, hold)?;
+            if let Some(findings) = self.tried(&trial) {
+                return Ok(Some((answers, findings)));
             }
         }
         Ok(None)
@@ -253,23 +255,22 @@ impl<'p> Case<'_, 'p> {
     fn random(&mut self) -> Result<Option<(Vec<u32>, Vec<Finding>)>, LaunchError> {
         for seed in 0..RANDOM_TRIES {
             let strategy = Strategy::new(Schedule::Random, Landing::Random, seed);
+            let options = self.settings.options;
             let trial =
-                trial::run(self.program, self.launch, self.settings.options, strategy, &mut |_| {})?;
-            if let Some(failed) = self.tried(trial) {
-                return Ok(Some(failed));
+                trial::run(self.program, self.launch, options, strategy.clone(), &mut |_| {})?;
+            if let Some(findings) = self.tried(&trial) {
+                let answers = trial::answers(self.program, self.launch, options, strategy)?;
+                return Ok(Some((answers, findings)));
             }
         }
         Ok(None)
     }
 
-    /// A schedule has been tried: the answers and the findings, if it goes wrong.
-    fn tried(&mut self, trial: Trial) -> Option<(Vec<u32>, Vec<Finding>)> {
+    /// A schedule has been tried: the findings, if it goes wrong.
+    fn tried(&mut self, trial: &Trial) -> Option<Vec<Finding>> {
         self.schedules += 1;
         (self.progress)(At::Trying(self.schedules));
-        trial.has_failed(self.settings.strict).then(|| {
-            let findings = trial.findings(self.settings.strict);
-            (trial.answers, findings)
-        })
+        trial.has_failed(self.settings.strict).then(|| trial.findings(self.settings.strict))
     }
 
     fn explore(mut self, open: &[Doubt], decisions: &[Decision]) -> Result<Verification<'p>, LaunchError> {

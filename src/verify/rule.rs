@@ -9,7 +9,7 @@ rules! {
     BARRIER_RACE "M8" "barrier-not-published" Race Error
         "A barrier object that some threads may use before it is made, or after it is ended."
         "Make the barrier in one thread and let the CTA synchronise before others use it. For other CTAs of the cluster that takes the cluster barrier: with release and acquire, or relaxed behind the fence that publishes initialised barriers. End it only when all are done with it."
-    MISSING_FENCE "B8" "missing-proxy-fence" Race Error
+    MISSING_FENCE "B8" "proxy-race" Race Error
         "Accesses through the generic and the asynchronous proxy without a fence between the proxies on the way."
         "Ordinary stores and bulk copies take different ways to memory. The threads that store execute the fence between the generic and the asynchronous proxy behind their stores, then all synchronise, then the copy is started. A fence covers only what is ordered before it."
     MISSING_MAP_FENCE "B15" "missing-tensormap-fence" Race Error

@@ -66,7 +66,7 @@ pub enum Lanes {
     /// Every `size` bytes from `origin` on are one's, from lane `first` on.
     Row {
         /// Where they start.
-        origin: u64,
+        origin: u32,
         /// Bytes of a lane.
         size: u32,
         /// The first lane.
@@ -80,7 +80,7 @@ impl Lanes {
         match self {
             Lanes::All(mask) => mask,
             Lanes::Row { origin, size, first } => {
-                1 << ((u64::from(first) + (at - origin) / u64::from(size)) as usize % LANES)
+                1 << ((u64::from(first) + (at - u64::from(origin)) / u64::from(size)) as usize % LANES)
             }
         }
     }
@@ -90,7 +90,7 @@ impl Lanes {
         match self {
             Lanes::All(mask) => mask,
             Lanes::Row { origin, size, first } => {
-                let lane = |at: u64| u64::from(first) + (at - origin) / u64::from(size);
+                let lane = |at: u64| u64::from(first) + (at - u64::from(origin)) / u64::from(size);
                 let (low, high) = (lane(start), lane(end - 1).min(LANES as u64 - 1));
                 (((1u64 << (high - low.min(high) + 1)) - 1) << low) as Mask
             }
@@ -102,7 +102,8 @@ impl Lanes {
         match self {
             Lanes::All(_) => u64::MAX,
             Lanes::Row { origin, size, .. } => {
-                origin + ((at - origin) / u64::from(size) + 1) * u64::from(size)
+                let (origin, size) = (u64::from(origin), u64::from(size));
+                origin + ((at - origin) / size + 1) * size
             }
         }
     }
@@ -149,22 +150,20 @@ pub fn region(place: Place) -> Option<(Region, u64)> {
     }
 }
 
-/// Bytes with the same history.
-#[derive(Clone, Debug, Hash)]
+/// Bytes with the same history: one access at least.
+#[derive(Clone, Debug)]
 struct Segment {
-    end: u64,
-    /// The last one that wrote, when all before it are ordered before it.
-    write: Option<Access>,
-    /// Those since then.
-    others: SmallVec<[Access; 1]>,
+    end: u32,
+    /// Whether the first access is a plain write that all before it were ordered before.
+    has_write: bool,
+    /// Whether there are others that write.
+    others_write: bool,
+    first: Access,
+    more: Option<Box<Vec<Access>>>,
 }
 
-/// Bytes of one region.
-pub type Segments = BTreeMap<u64, SegmentBox>;
-
-/// A segment, in a node of its own.
-#[derive(Clone, Debug, Hash)]
-pub struct SegmentBox(Box<Segment>);
+/// Bytes of one region, by where they start. Regions are smaller than 4 GiB.
+type Segments = BTreeMap<u32, Box<Segment>>;
 
 /// The history of memory.
 #[derive(Clone, Debug, Default)]
@@ -187,24 +186,25 @@ impl Shadow {
             return;
         }
         let segments = Arc::make_mut(self.regions.entry(region).or_default());
+        let (start, end) = (start as u32, end as u32);
         split(segments, start);
         split(segments, end);
-        let found: SmallVec<[u64; 8]> = segments.range(start..end).map(|(&at, _)| at).collect();
+        let found: SmallVec<[u32; 8]> = segments.range(start..end).map(|(&at, _)| at).collect();
         let mut next = start;
         let mut all_alike = true;
         for &at in &found {
             if at > next {
                 insert(segments, next, at, new);
             }
-            let Some(SegmentBox(segment)) = segments.get_mut(&at) else { continue };
+            let Some(segment) = segments.get_mut(&at) else { continue };
             next = segment.end;
-            all_alike &= update(segment, at, new, judge);
+            all_alike &= segment.update(at, new, judge);
         }
         if next < end {
             insert(segments, next, end, new);
         }
         if all_alike && found.len() > 1 && new.does.writes() {
-            for at in segments.range(start..end).map(|(&at, _)| at).collect::<SmallVec<[u64; 8]>>() {
+            for at in segments.range(start..end).map(|(&at, _)| at).collect::<SmallVec<[u32; 8]>>() {
                 segments.remove(&at);
             }
             insert(segments, start, end, new);
@@ -220,11 +220,11 @@ impl Shadow {
     pub fn writers(&self, region: Region, start: u64, end: u64) -> SmallVec<[Access; 4]> {
         let mut found: SmallVec<[Access; 4]> = SmallVec::new();
         let Some(segments) = self.regions.get(&region) else { return found };
+        let (start, end) = (start as u32, end as u32);
         let first = segments.range(..=start).next_back().map_or(start, |(&at, _)| at);
-        for (_, SegmentBox(segment)) in segments.range(first..end) {
-            let writes = segment.write.iter().chain(&segment.others).filter(|access| access.does.writes());
+        for segment in segments.range(first..end).map(|(_, segment)| segment) {
             if segment.end > start {
-                found.extend(writes.copied());
+                found.extend(segment.accesses().filter(|access| access.does.writes()).copied());
             }
         }
         found
@@ -233,53 +233,68 @@ impl Shadow {
     /// All accesses that are kept.
     pub fn all(&self) -> impl Iterator<Item = &Access> {
         let segments = self.regions.values().flat_map(|segments| segments.values());
-        segments.flat_map(|SegmentBox(segment)| segment.write.iter().chain(&segment.others))
+        segments.flat_map(|segment| segment.accesses())
     }
 }
 
-fn insert(segments: &mut Segments, start: u64, end: u64, new: &Access) {
-    let mut segment = Segment { end, write: None, others: SmallVec::new() };
-    if new.does.writes() && new.strong.is_none() {
-        segment.write = Some(*new);
-    } else {
-        segment.others.push(*new);
-    }
-    segments.insert(start, SegmentBox(Box::new(segment)));
+fn insert(segments: &mut Segments, start: u32, end: u32, new: &Access) {
+    let has_write = new.does.writes() && new.strong.is_none();
+    let others_write = new.does.writes() && !has_write;
+    segments.insert(start, Box::new(Segment { end, has_write, others_write, first: *new, more: None }));
 }
 
 /// Makes `at` the start of a segment, if it is inside of one.
-fn split(segments: &mut Segments, at: u64) {
-    let Some((&start, SegmentBox(segment))) = segments.range_mut(..at).next_back() else { return };
+fn split(segments: &mut Segments, at: u32) {
+    let Some((&start, segment)) = segments.range_mut(..at).next_back() else { return };
     if segment.end <= at || start == at {
         return;
     }
-    let rest = Segment { ..(**segment).clone() };
+    let rest = segment.clone();
     segment.end = at;
-    segments.insert(at, SegmentBox(Box::new(rest)));
+    segments.insert(at, rest);
 }
 
-/// Adds an access to a segment. True: nothing else is left in it.
-fn update(segment: &mut Segment, start: u64, new: &Access, judge: &mut dyn Judge) -> bool {
-    let end = segment.end;
-    let mut behind = |old: &Access| {
-        let conflict = old.does.writes() || new.does.writes();
-        // Two reads: whether one makes the other superfluous.
-        judge.is_behind(old, new, start, end) || !conflict && is_same_reader(old, new)
-    };
-    let over_write = segment.write.as_ref().is_none_or(&mut behind);
-    let mut kept: SmallVec<[Access; 1]> = SmallVec::new();
-    for old in &segment.others {
-        if !(behind(old) && covers(new, old)) {
-            kept.push(*old);
+/// Of so many reads it is seen whether a later one makes them superfluous.
+const MOST_LOOKED_AT: usize = 8;
+
+impl Segment {
+    fn accesses(&self) -> impl Iterator<Item = &Access> {
+        std::iter::once(&self.first).chain(self.more.iter().flat_map(|more| more.iter()))
+    }
+
+    /// Adds an access. True: nothing else is left.
+    fn update(&mut self, start: u32, new: &Access, judge: &mut dyn Judge) -> bool {
+        let (start, end) = (u64::from(start), u64::from(self.end));
+        let mut behind = |old: &Access| {
+            let conflict = old.does.writes() || new.does.writes();
+            // Two reads: whether one makes the other superfluous.
+            !conflict && is_same_reader(old, new) || judge.is_behind(old, new, start, end)
+        };
+        let over_first = behind(&self.first);
+        let only_reads = !self.others_write && !new.does.writes();
+        let mut left = 0;
+        if let Some(more) = &mut self.more {
+            let skipped = if only_reads { more.len().saturating_sub(MOST_LOOKED_AT) } else { 0 };
+            let mut index = 0;
+            more.retain(|old| {
+                index += 1;
+                index <= skipped || !(behind(old) && covers(new, old))
+            });
+            left = more.len();
         }
+        let first_goes = over_first && if self.has_write { new.does.writes() } else { covers(new, &self.first) };
+        if new.does.writes() && new.strong.is_none() && first_goes && left == 0 {
+            (self.first, self.has_write, self.others_write) = (*new, true, false);
+            return true;
+        }
+        self.others_write |= new.does.writes();
+        if first_goes && !self.has_write {
+            self.first = *new;
+        } else {
+            self.more.get_or_insert_default().push(*new);
+        }
+        false
     }
-    segment.others = kept;
-    if new.does.writes() && new.strong.is_none() && over_write && segment.others.is_empty() {
-        segment.write = Some(*new);
-        return true;
-    }
-    segment.others.push(*new);
-    false
 }
 
 /// Whether whoever conflicts with `old` conflicts with `new`, which is ordered behind it.
@@ -347,7 +362,7 @@ pub fn runs(touches: &[Touch]) -> Runs {
                     continue;
                 }
                 Lanes::Row { origin, size, first: lane } if *until == start && size == touch.size => {
-                    let next = u64::from(lane) + (start - origin) / u64::from(size);
+                    let next = u64::from(lane) + (start - u64::from(origin)) / u64::from(size);
                     if next == u64::from(touch.lane) {
                         *until = end;
                         last = Some(touch);
@@ -356,7 +371,7 @@ pub fn runs(touches: &[Touch]) -> Runs {
                 }
                 Lanes::All(_) if single && *until == start && before.size == touch.size => {
                     if before.lane + 1 == touch.lane {
-                        *of = Lanes::Row { origin: *first, size: touch.size, first: before.lane };
+                        *of = Lanes::Row { origin: *first as u32, size: touch.size, first: before.lane };
                         *until = end;
                         last = Some(touch);
                         continue;

@@ -18,8 +18,6 @@ pub struct Trial<'p> {
     pub watch: Watch,
     /// How it ended.
     pub outcome: Outcome,
-    /// The answers of its schedule.
-    pub answers: Vec<u32>,
 }
 
 /// Runs a launch by a schedule, and watches it.
@@ -30,19 +28,33 @@ pub fn run<'p>(
     program: &'p Program,
     launch: &Launch,
     options: Options,
-    choose: impl Choose,
+    mut choose: impl Choose,
     progress: &mut dyn FnMut(&Machine),
 ) -> Result<Trial<'p>, LaunchError> {
     let options = Options { events: true, ..options };
     let mut machine = Machine::new(program, launch, options)?;
     let mut watch = Watch::new();
-    let mut recorder = Recorder::new(choose);
-    let outcome = machine.run_watched(&mut recorder, &mut |machine| watch.observe(machine), progress);
+    let outcome = machine.run_watched(&mut choose, &mut |machine| watch.observe(machine), progress);
     watch.end();
     if outcome == Outcome::Completed {
         machine.compare(launch);
     }
-    Ok(Trial { machine, watch, outcome, answers: recorder.answers })
+    Ok(Trial { machine, watch, outcome })
+}
+
+/// The answers of a schedule. Few runs go wrong: the answers of others need not be kept.
+///
+/// # Errors
+/// The launch is impossible.
+pub fn answers(
+    program: &Program,
+    launch: &Launch,
+    options: Options,
+    choose: impl Choose,
+) -> Result<Vec<u32>, LaunchError> {
+    let mut recorder = Recorder::new(choose);
+    Machine::new(program, launch, options)?.run(&mut recorder, &mut |_| {});
+    Ok(recorder.answers)
 }
 
 impl Trial<'_> {
@@ -119,7 +131,7 @@ impl Choose for HoldBack {
     }
 }
 
-/// Runs a launch with warps held back.
+/// Runs a launch with warps held back; the run, and the answers of its schedule.
 ///
 /// # Errors
 /// The launch is impossible.
@@ -128,7 +140,7 @@ pub fn run_held<'p>(
     launch: &Launch,
     options: Options,
     held: HoldBack,
-) -> Result<Trial<'p>, LaunchError> {
+) -> Result<(Trial<'p>, Vec<u32>), LaunchError> {
     let options = Options { events: true, ..options };
     let mut machine = Machine::new(program, launch, options)?;
     let mut watch = Watch::new();
@@ -144,5 +156,5 @@ pub fn run_held<'p>(
     if outcome == Outcome::Completed {
         machine.compare(launch);
     }
-    Ok(Trial { machine, watch, outcome, answers: recorder.answers })
+    Ok((Trial { machine, watch, outcome }, recorder.answers))
 }
