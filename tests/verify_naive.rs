@@ -18,7 +18,12 @@ use mbar::verify::{self, Settings};
 use support::execute::Prepared;
 use support::{Failures, Random, lines_of};
 
+/// Up to when each thread is known; behind the threads, whether the end of a copy is.
 type Clock = Vec<u32>;
+
+/// So many parts of copies are counted by barriers at most.
+const MOST_COUNTED: usize = 1024;
+
 type Spot = (Option<u32>, usize);
 
 /// An access of one thread, or of its part of a copy.
@@ -72,6 +77,8 @@ struct Naive {
     /// When a thread had waited for its part of a copy: for its reads, for its writes.
     read: BTreeMap<(u32, usize), u32>,
     written: BTreeMap<(u32, usize), u32>,
+    /// The place in clocks of a thread's part of a copy that a barrier counts.
+    counted: BTreeMap<(u32, usize), usize>,
     /// Fences between proxies: by whom, when, what was known, shared or global memory.
     proxies: Vec<(usize, u32, Clock, bool, bool)>,
     races: BTreeSet<(u32, u32)>,
@@ -98,7 +105,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 impl Naive {
     fn new(ctas: usize, per_cta: usize, per_cluster: usize) -> Naive {
         let threads = ctas * per_cta;
-        let thread = Thread { clock: vec![0; threads], ..Thread::default() };
+        let thread = Thread { clock: vec![0; threads + MOST_COUNTED], ..Thread::default() };
         Naive {
             per_cta,
             per_cluster,
@@ -112,6 +119,7 @@ impl Naive {
             objects: BTreeMap::new(),
             read: BTreeMap::new(),
             written: BTreeMap::new(),
+            counted: BTreeMap::new(),
             proxies: Vec::new(),
             races: BTreeSet::new(),
             events: 0,
@@ -142,7 +150,7 @@ impl Naive {
             Event::Access(accessed) => self.access(accessed),
             Event::Met { by, orders: true } => {
                 let all = self.of(*by);
-                let mut met = vec![0; self.threads.len()];
+                let mut met = vec![0; self.threads.len() + MOST_COUNTED];
                 for &thread in &all {
                     self.tick(thread);
                     join(&mut met, &self.threads[thread].clock);
@@ -151,7 +159,7 @@ impl Naive {
             }
             Event::CtaArrived { by, id, waits } => {
                 let all = self.of(*by);
-                let empty = vec![0; self.threads.len()];
+                let empty = vec![0; self.threads.len() + MOST_COUNTED];
                 for &thread in &all {
                     self.tick(thread);
                     let clock = self.threads[thread].clock.clone();
@@ -169,7 +177,7 @@ impl Naive {
                 for thread in self.of(*by) {
                     self.tick(thread);
                     let all = self.released(thread, *releases, Scope::Cluster);
-                    let empty = vec![0; self.threads.len()];
+                    let empty = vec![0; self.threads.len() + MOST_COUNTED];
                     let cluster = self.clusters.entry(thread / self.per_cta / self.per_cluster);
                     let (known, _) = cluster.or_insert_with(|| (empty.clone(), empty));
                     let wide = all.iter().filter(|(scope, ..)| *scope >= Scope::Cluster);
@@ -196,6 +204,25 @@ impl Naive {
             }
             Event::Fence { by, fence } => self.fence(*by, *fence),
             Event::Start(started) => self.start(started),
+            Event::Delivered { copy, object, .. } => {
+                let parts: BTreeSet<usize> = self
+                    .past
+                    .values()
+                    .flatten()
+                    .filter(|p| p.copy == Some(*copy))
+                    .map(|p| p.thread)
+                    .collect();
+                parts.iter().for_each(|&thread| self.count((*copy, thread), (object.cta, object.address)));
+            }
+            Event::Triggered { by, last, object } => {
+                for thread in self.of(*by) {
+                    let Groups { closed, open } = &self.threads[thread].groups[index(Family::Small)];
+                    let all: Vec<u32> = closed.iter().flatten().chain(open).copied().collect();
+                    for copy in all.into_iter().filter(|copy| copy <= last) {
+                        self.count((copy, thread), (object.cta, object.address));
+                    }
+                }
+            }
             Event::Commit { by, family } => {
                 for thread in self.of(*by) {
                     let groups = &mut self.threads[thread].groups[index(*family)];
@@ -219,6 +246,16 @@ impl Naive {
             }
             _ => {}
         }
+    }
+
+    /// A phase of a barrier counts a thread's part of a copy.
+    fn count(&mut self, part: (u32, usize), object: (u32, u32)) {
+        let next = self.threads.len() + self.counted.len();
+        let at = *self.counted.entry(part).or_insert(next);
+        let mut clock = vec![0; self.threads.len() + MOST_COUNTED];
+        clock[at] = 1;
+        let first = object.0 as usize * self.per_cta;
+        self.objects.entry(object).or_default().0.push((Scope::Cluster, first, clock));
     }
 
     /// What a thread releases with an operation of a scope.
@@ -370,7 +407,9 @@ impl Naive {
             None => clock[old.thread] >= old.time,
             Some(copy) => {
                 let ends = if old.writes { &self.written } else { &self.read };
-                ends.get(&(copy, old.thread)).is_some_and(|&time| clock[old.thread] >= time)
+                let part = (copy, old.thread);
+                ends.get(&part).is_some_and(|&time| clock[old.thread] >= time)
+                    || self.counted.get(&part).is_some_and(|&at| clock[at] > 0)
             }
         }
     }
@@ -480,7 +519,28 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, kin
     }
     let guards = ["", "", "@%p0 ", "@!%p0 ", "@%p1 ", "@%p2 ", "@!%p2 ", "@%p3 ", "@%p4 ", "@!%p4 ", "@%p5 "];
     let scopes = ["cta", "cluster", "gpu", "sys"];
-    for _ in 0..4 + random.below(10) {
+    if kind > 2 {
+        let counts = if kind == 3 { 1 } else { per_cta };
+        writeln!(
+            text,
+            "setp.eq.u32 %p6, %r0, 0;\n@%p6 mbarrier.init.shared.b64 [bar], {counts};\nbar.sync 0;"
+        )
+        .expect("a string");
+    }
+    let lines = 4 + random.below(10);
+    let (issue, wait) = (random.below(lines), random.below(lines));
+    for number in 0..lines {
+        if kind > 2 && number == issue.min(wait) {
+            text.push_str(match kind {
+                3 => "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%d0], 64, [bar];\n",
+                _ => "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n",
+            });
+        }
+        if kind > 2 && number == issue.max(wait) {
+            let order = random.pick(&["", "", ".acquire.cluster", ".relaxed.cta"]);
+            let skip = random.pick(&["@%p3 bra SKIP;\n", "", "@%p1 bra SKIP;\n"]);
+            writeln!(text, "{skip}WAIT:\nmbarrier.try_wait.parity{order}.shared.b64 %p7, [bar], 0;\n@!%p7 bra WAIT;\nSKIP:").expect("a string");
+        }
         let guard = random.pick(&guards).to_string();
         let at = random.below(5);
         let (space, address) = match random.below(2) {
@@ -494,11 +554,14 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, kin
         let scope = random.pick(&scopes).to_string();
         let value = random.pick(&["%r0", "%r20"]).to_string();
         let one = random.pick(&["@%p1 ", "@%p5 "]).to_string();
-        let line = match match kind {
+        let choice = match kind {
             0 => random.below(16),
             1 => random.below(28),
+            3 => [random.below(16), 22 + random.below(6)][random.below(2)],
+            4 => [random.below(9), 16 + random.below(6)][random.below(2)],
             _ => [random.below(16), 28 + random.below(6)][random.below(2)],
-        } {
+        };
+        let line = match choice {
             0..=2 => format!("{guard}st.{space}.u32 [{address}], {value}"),
             3..=5 => format!("{guard}ld.{space}.u32 %r21, [{address}]"),
             6 => "bar.warp.sync -1".to_string(),
@@ -589,7 +652,7 @@ fn races_are_those_of_a_plain_reading() {
     for seed in 0..count {
         let mut random = Random::new(seed);
         let (ctas, per_cta, cluster) = [(1, 32, 1), (1, 64, 1), (2, 32, 1), (2, 64, 2)][random.below(4)];
-        let text = program(&mut random, ctas, per_cta, cluster, seed % 3);
+        let text = program(&mut random, ctas, per_cta, cluster, seed % 5);
         let prepared = Prepared::text("random.ptx", &text);
         let options = Options { events: true, ..Options::default() };
         let ran = prepared.run(options, &mut Strategy::new(Schedule::RoundRobin, Landing::Lazy, 0));
