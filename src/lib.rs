@@ -5,9 +5,9 @@
 //! Data flows one way, and each module knows only those before it:
 //!
 //! ```text
-//! bytes ─ source ─ syntax ─┐           ┌─ check ────────────┐
-//! grammar/*.isa ─ isa ─────┴─ program ─┼─ asm ──────────────┼─ report ─ cli
-//!                                      └─ launch ─ machine ─┘
+//! bytes ─ source ─ syntax ─┐           ┌─ check ─────────────────────┐
+//! grammar/*.isa ─ isa ─────┴─ program ─┼─ asm ───────────────────────┼─ report ─ cli
+//!                                      └─ launch ─ machine ─ verify ─┘
 //! ```
 
 #![warn(missing_docs)]

@@ -3,7 +3,7 @@
 mod support;
 
 use mbar::diagnostic::Severity;
-use support::execute::{Found, Prepared, Ran};
+use support::execute::{Found, Prepared, Ran, meets};
 use support::{Failures, files, read, short_name, tags};
 
 /// It executes a `trap`: the primitives that it calls have no other body for this target.
@@ -53,19 +53,6 @@ fn cases() -> Vec<Case> {
         }
     }
     cases
-}
-
-/// Whether one finding of a tagged kind names every line with that kind.
-fn meets(tags: &[(u32, Vec<String>)], findings: &[Found]) -> bool {
-    let kinds = tags.iter().flat_map(|(_, kinds)| kinds);
-    kinds.into_iter().any(|kind| {
-        let lines = tags.iter().filter(|(_, kinds)| kinds.contains(kind)).map(|(line, _)| *line);
-        let lines: Vec<u32> = lines.collect();
-        findings.iter().any(|found| {
-            let names = |line: &u32| found.line == *line || found.related.contains(line);
-            found.kind == kind && found.severity == Severity::Error && lines.iter().all(names)
-        })
-    })
 }
 
 #[test]

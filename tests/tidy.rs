@@ -208,6 +208,7 @@ fn modules_know_only_those_above_them() {
         &["program", "needs"],
         &["check", "asm", "launch"],
         &["machine"],
+        &["verify"],
         &["report"],
         &["cli"],
     ];

@@ -8,7 +8,7 @@ use super::{complain, exit, print};
 use crate::diagnostic::{Ptxas, Rule};
 use crate::isa::opcode::nearest;
 use crate::machine::rule::RunRule;
-use crate::{check, launch, machine};
+use crate::{check, launch, machine, verify};
 
 /// The arguments of `mbar explain`.
 #[derive(Args, Debug)]
@@ -25,13 +25,14 @@ struct Entry {
 }
 
 /// The rules of the checks, of launches, and of runs, each with a heading.
-fn sections() -> [(&'static str, Vec<Entry>); 3] {
+fn sections() -> [(&'static str, Vec<Entry>); 4] {
     let of_check = |rule| Entry { rule, run: None };
     let of_run = |rule: &&'static RunRule| Entry { rule: &rule.rule, run: Some(*rule) };
     [
         ("Found in the text (`mbar check`)", check::rules().into_iter().map(of_check).collect()),
         ("Found in launch information", launch::RULES.iter().copied().map(of_check).collect()),
         ("Found while it runs (`mbar run`)", machine::rule::RULES.iter().map(of_run).collect()),
+        ("Found by looking at all schedules (`mbar verify`)", verify::rule::RULES.iter().map(of_run).collect()),
     ]
 }
 

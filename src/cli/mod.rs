@@ -5,7 +5,10 @@ mod check;
 mod explain;
 mod forms;
 mod input;
+mod launch;
+mod progress;
 mod run;
+mod verify;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -51,6 +54,9 @@ enum Command {
     /// Execute a kernel without a GPU; tell what it computed, or where it faulted or hung
     #[command(after_long_help = RUN_NOTES)]
     Run(Box<run::Arguments>),
+    /// Tell whether a kernel is right under every schedule: races, phases, deadlock
+    #[command(after_long_help = VERIFY_NOTES)]
+    Verify(Box<verify::Arguments>),
     /// Show the instruction reference: forms, operands, what they need
     Forms(forms::Arguments),
     /// Show a rule's page
@@ -76,6 +82,14 @@ Findings and buffers go to standard output, the summary to standard error.\n\n\
 Exit codes: 0 completed; 1 undefined behaviour, deadlock, trap, memory that is not as expected (with \
 --deny warnings also warnings), or a file that the assembler would refuse; 2 wrong usage, a launch that cannot be made out, or a file that could not be \
 read or written; 3 unsupported, or a limit was reached.";
+
+const VERIFY_NOTES: &str = "The launch stands in the file as for `mbar run`; the verdict is about that launch \
+and its input.\n\n\
+holds: right under every schedule, because one run speaks for all, or because all were explored. \
+violated: some schedule goes wrong; --record keeps it for `mbar run --replay`. \
+inconclusive: the bounds of the search were reached, or something decides that no schedule does.\n\n\
+Exit codes: 0 holds; 1 violated (with --deny warnings also warnings), or a file that the assembler would refuse; \
+2 wrong usage, a launch that cannot be made out, or a file that could not be read or written; 3 inconclusive.";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Format {
@@ -137,6 +151,7 @@ pub fn main() -> ExitCode {
         Command::Check(arguments) => check::run(arguments, color),
         Command::Asm(arguments) => asm::run(&arguments, color),
         Command::Run(arguments) => run::run(&arguments, color),
+        Command::Verify(arguments) => verify::run(&arguments, color),
         Command::Forms(arguments) => forms::run(&arguments, color),
         Command::Explain(arguments) => explain::run(&arguments),
     };
@@ -194,6 +209,9 @@ fn complain(line: &str) {
 }
 
 fn settings(target: TargetArguments, toolkit: Option<Toolkit>, verbose: bool) -> Settings {
-    let other_rule = |name: &str| crate::machine::rule::find(name).map(|found| &found.rule);
+    let other_rule = |name: &str| {
+        let found = crate::machine::rule::find(name).or_else(|| crate::verify::rule::find(name));
+        found.map(|found| &found.rule)
+    };
     Settings { options: target.options(), toolkit, verbose, other_rule: Some(other_rule) }
 }

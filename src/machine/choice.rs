@@ -26,11 +26,16 @@ pub enum Question {
     Copy {
         /// Whether none is an answer.
         or_none: bool,
+        /// Whether the first copies have been under way for so long that a schedule that lands them late
+        /// should let them: programs count their tries.
+        late: bool,
     },
     /// Which part of a copy lands.
     Part,
     /// Whether a wait gives up while others can run (answer 1).
     GiveUp,
+    /// Whether a sleep is over at once (answer 1).
+    Wake,
     /// Whether a group goes on alone where it could wait for the others (answer 1).
     GoOn,
 }
@@ -91,22 +96,23 @@ impl Choose for Strategy {
             (Question::Warp { .. } | Question::Group { .. }, Schedule::Random, _) => {
                 self.random.below(options)
             }
-            (Question::Copy { .. }, _, Landing::Lazy) => 0,
-            (Question::Copy { or_none }, _, Landing::Eager) => u32::from(or_none),
+            (Question::Copy { late, .. }, _, Landing::Lazy) => u32::from(late),
+            (Question::Copy { or_none, .. }, _, Landing::Eager) => u32::from(or_none),
             // Copies land in about a quarter of the steps in which they could.
-            (Question::Copy { or_none: true }, _, Landing::Random) => {
+            (Question::Copy { or_none: true, late }, _, Landing::Random) => {
                 if self.random.below(4) == 0 {
                     1 + self.random.below(options - 1)
                 } else {
-                    0
+                    u32::from(late)
                 }
             }
             (Question::Part, _, Landing::Eager | Landing::Lazy) => 0,
-            (Question::Copy { or_none: false } | Question::Part, _, Landing::Random) => {
+            (Question::Copy { or_none: false, .. } | Question::Part, _, Landing::Random) => {
                 self.random.below(options)
             }
             (Question::GiveUp, Schedule::RoundRobin, _) => 0,
             (Question::GiveUp, Schedule::Random, _) => u32::from(self.random.below(16) == 0),
+            (Question::Wake, ..) => 0,
             (Question::GoOn, ..) => self.random.below(2),
         }
     }
@@ -198,6 +204,16 @@ impl<C> Recorder<C> {
     /// A recorder of what `inner` answers.
     pub fn new(inner: C) -> Recorder<C> {
         Recorder { inner, answers: Vec::new(), is_full: false }
+    }
+
+    /// Who answers.
+    pub fn inner(&self) -> &C {
+        &self.inner
+    }
+
+    /// The same, to be changed.
+    pub fn inner_mut(&mut self) -> &mut C {
+        &mut self.inner
     }
 }
 

@@ -35,6 +35,10 @@ pub struct Code {
     pub shared: Option<Region>,
     /// Bytes of the kernel's parameters.
     pub parameters: u32,
+    /// Whether threads arrive at barriers of the CTA and go on.
+    pub splits_barriers: bool,
+    /// Whether threads take transactions off mbarriers.
+    pub completes_by_hand: bool,
 }
 
 /// One routine.
@@ -436,7 +440,7 @@ pub struct Convert {
 }
 
 /// Kinds of [`Convert`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ConvertKind {
     /// From a window to a generic address.
     ToGeneric(Space),

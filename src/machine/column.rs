@@ -2,6 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::print::Mix;
+
 /// Lanes of a warp.
 pub const LANES: usize = 32;
 
@@ -128,6 +130,41 @@ impl Registers {
         *target = *target & !mask | values & mask;
         let target = &mut self.undefined_predicates[predicate as usize];
         *target = *target & !mask | undefined & mask;
+    }
+
+    /// Adds what the lanes of `mask` hold in a column, undefined bits included.
+    pub fn hash_column(&self, mix: &mut Mix, mask: Mask, column: u32) {
+        let Some(values) = self.columns.get(column as usize) else { return };
+        let undefined = self.undefined[column as usize] & mask;
+        if undefined == mask && !self.bits.contains_key(&column) {
+            return mix.add(u64::MAX);
+        }
+        match mask {
+            Mask::MAX => values.iter().for_each(|&value| mix.add(value)),
+            _ => lanes(mask).for_each(|lane| mix.add(values[lane])),
+        }
+        mix.add(undefined.into());
+        lanes(undefined).for_each(|lane| mix.add(self.undefined_bits(column, lane)));
+    }
+
+    /// The same of a predicate.
+    pub fn hash_predicate(&self, mix: &mut Mix, mask: Mask, predicate: u32) {
+        let at = predicate as usize;
+        if let (Some(values), Some(undefined)) = (self.predicates.get(at), self.undefined_predicates.get(at))
+        {
+            mix.add(u64::from(values & !undefined & mask) << 32 | u64::from(undefined & mask));
+        }
+    }
+
+    /// How many columns and predicates there are.
+    pub fn len(&self) -> (u32, u32) {
+        (self.columns.len() as u32, self.predicates.len() as u32)
+    }
+
+    /// About how many bytes they take.
+    pub fn bytes(&self) -> usize {
+        let column = size_of::<Column>() + size_of::<Mask>();
+        column * (self.columns.len() + self.bits.len()) + 2 * size_of::<Mask>() * self.predicates.len()
     }
 
     /// A number that is the same for the same contents in the lanes of `mask`. Each word changes all bits

@@ -55,7 +55,7 @@ pub struct Copy {
 }
 
 /// Up to 16 bytes of a copy.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub struct Part {
     /// The lane that it belongs to.
     pub lane: u8,
@@ -78,7 +78,7 @@ pub struct Part {
 }
 
 /// Where bytes come from.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Hash)]
 pub enum From {
     /// From memory.
     Memory(Place),
@@ -87,7 +87,7 @@ pub enum From {
 }
 
 /// Bytes that a barrier counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Signal {
     /// The CTA of the barrier.
     pub cta: u32,
@@ -232,7 +232,7 @@ impl Copies {
 
 impl Track {
     /// Whether it waits for a copy.
-    fn counts(&self, copy: &Copy) -> bool {
+    pub fn counts(&self, copy: &Copy) -> bool {
         copy.family == Some(Family::Small) && copy.site.warp == self.site.warp && copy.id <= self.last
     }
 

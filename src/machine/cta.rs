@@ -9,6 +9,7 @@ use super::barrier::Barrier;
 use super::code::{CtaBarrierKind, Pc};
 use super::column::{LANES, Mask};
 use super::memory::Bytes;
+use super::share::Share;
 
 /// A place in the program and the lanes that were there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -22,7 +23,7 @@ pub struct Site {
 }
 
 /// A CTA.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Cta {
     /// Its place in the grid.
     pub place: [u32; 3],
@@ -31,7 +32,9 @@ pub struct Cta {
     /// Its rank in the cluster.
     pub rank: u32,
     /// Its shared memory, from the first address that a kernel can use on.
-    pub shared: Bytes,
+    pub shared: Share<Bytes>,
+    /// Barriers that were made in it.
+    pub lifetimes: u32,
     /// mbarrier objects that are or were in it, by address.
     pub objects: FxHashMap<u32, Object>,
     /// One bit for every 8 bytes of shared memory: a valid object is there.
@@ -127,6 +130,13 @@ impl Cta {
         (first..=last)
             .find(|slot| self.occupied.get(slot / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1))
             .map(|slot| slot * 8)
+    }
+
+    /// A number for the life of a barrier in this CTA, which is number `cta`; it does not depend on what others
+    /// do. Never 0.
+    pub fn next_lifetime(&mut self, cta: u32) -> u32 {
+        self.lifetimes += 1;
+        (cta << 12).wrapping_add(self.lifetimes)
     }
 
     /// Marks the 8 bytes at offset `at` as occupied or free.

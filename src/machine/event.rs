@@ -151,7 +151,7 @@ pub struct Object {
     /// Its address.
     pub address: u32,
     /// Tells its lifetime from others; 0: nobody has made it.
-    pub lifetime: u32,
+    pub lifetime: u64,
     /// The phase that it was in.
     pub phase: u64,
 }

@@ -1,6 +1,7 @@
 //! Global memory: the buffers of the launch and the variables of the module, apart from one another.
 
 use super::memory::Bytes;
+use super::share::Share;
 use crate::program::VariableId;
 
 /// What a piece of global memory is.
@@ -24,7 +25,7 @@ pub struct Piece {
     /// Its address.
     pub start: u64,
     /// What it holds.
-    pub bytes: Bytes,
+    pub bytes: Share<Bytes>,
 }
 
 /// Global memory.
@@ -70,7 +71,7 @@ impl Global {
         let end = self.pieces.last().map_or(0, |piece| piece.start + piece.bytes.len() as u64);
         let start = (end + 64).next_multiple_of(32) + 16;
         self.heap = heap;
-        self.pieces.push(Piece { what: What::Heap, start, bytes: Bytes::unwritten(size as usize) });
+        self.pieces.push(Piece { what: What::Heap, start, bytes: Bytes::unwritten(size as usize).into() });
         Some(start)
     }
 
@@ -123,9 +124,15 @@ impl Global {
         &mut self.pieces[index]
     }
 
+    /// Makes clones cheap; how many bytes are shared from now on that were not.
+    pub fn share(&mut self) -> usize {
+        let pieces = self.pieces.iter_mut().map(|piece| piece.bytes.share()).sum::<usize>();
+        pieces + self.pieces.len() * size_of::<Piece>()
+    }
+
     /// The bytes of an argument's buffer.
     pub fn argument(&self, index: usize) -> Option<&Bytes> {
         let of = |piece: &&Piece| piece.what == What::Argument(index as u32);
-        self.pieces.iter().find(of).map(|piece| &piece.bytes)
+        self.pieces.iter().find(of).map(|piece| &*piece.bytes)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::mem;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::code::{NONE, Own};
 use super::column::{Column, LANES, Mask};
@@ -69,7 +70,7 @@ impl<'p> Machine<'p> {
             .map(|global| Piece {
                 what: What::Variable(global.variable),
                 start: global.address,
-                bytes: global.bytes.clone(),
+                bytes: global.bytes.clone().into(),
             })
             .collect();
         let addresses = place_buffers(launch, &image, &mut pieces);
@@ -77,8 +78,8 @@ impl<'p> Machine<'p> {
         let mut machine = Machine {
             program,
             shape: shape(launch, &image),
-            code,
-            image,
+            code: Arc::new(code),
+            image: Arc::new(image),
             options,
             ctas: Vec::new(),
             clusters: Vec::new(),
@@ -102,8 +103,8 @@ impl<'p> Machine<'p> {
             stall: run::Stall::default(),
             next_cluster: 0,
             resident: 0,
-            lifetimes: 0,
             buffers: launch.arguments.iter().map(|a| Buffer { name: a.name.clone() }).collect(),
+            live: Default::default(),
         };
         let (ctas, most) = (machine.shape.ctas(), MOST_CTAS as u64);
         if ctas > most {
@@ -218,18 +219,20 @@ impl<'p> Machine<'p> {
         let cta = self.ctas.len() as u32;
         let first = self.warps.len() as u32;
         let count = self.shape.warps();
-        self.ctas.push(Cta {
+        let entry = Cta {
             place,
             cluster: self.clusters.len() as u32,
             rank,
-            shared: self.shared_memory(),
+            shared: self.shared_memory().into(),
+            lifetimes: 0,
             objects: Default::default(),
             occupied: Vec::new(),
             named: vec![NamedBarrier::default(); 16],
             warps: first..first + count,
             live_warps: count,
             last_exit: None,
-        });
+        };
+        self.ctas.push(entry.into());
         for number in 0..count {
             let threads = (self.shape.threads() - 32 * number).min(32);
             let alive = if threads == 32 { Mask::MAX } else { (1 << threads) - 1 };
@@ -249,11 +252,12 @@ impl<'p> Machine<'p> {
             stack: routine.local,
         };
         let mut warp = Warp::new(cta, number, alive, frame, routine.entry);
+        warp.live = Arc::clone(&self.live);
         warp.registers.enter(Mask::MAX, 0, own + routine.columns, 0, routine.predicates);
         for (column, &what) in self.code.own.iter().enumerate() {
             warp.registers.set(column as u32, Mask::MAX, &self.own_column(what, cta, number, within));
         }
-        self.warps.push(warp);
+        self.warps.push(warp.into());
         self.ready.set(self.warps.len() - 1, true);
     }
 
@@ -356,7 +360,7 @@ fn place_buffers(launch: &Launch, image: &Image, pieces: &mut Vec<Piece>) -> Vec
         let start = (next + GAP).next_multiple_of(2 * GAP) + GAP;
         next = start + bytes.len() as u64;
         addresses.push(start);
-        let bytes = Bytes::written(bytes.clone());
+        let bytes = Bytes::written(bytes.clone()).into();
         pieces.push(Piece { what: What::Argument(index as u32), start, bytes });
     }
     addresses

@@ -1,6 +1,10 @@
 //! Bytes that know whether they were ever written.
 
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+
+use super::print::Mix;
+use super::share::Print;
 
 /// Memory of one space or variable. Which bytes were never written is known for each byte.
 #[derive(Clone, PartialEq, Eq, Debug, Hash, Default)]
@@ -132,6 +136,23 @@ impl Bytes {
             let undefined = spread(u64::from(chunk.unwritten >> (8 * index)) & 0xff);
             self.store(at + 8 * index, part.len(), u64::from_le_bytes(bytes), undefined);
         }
+    }
+}
+
+impl Print for Bytes {
+    fn print(&self) -> u64 {
+        let mut mix = Mix::default();
+        mix.write(&self.data);
+        // All written is the same as none unwritten.
+        if self.unwritten.iter().any(|&word| word != 0) {
+            self.unwritten.iter().for_each(|&word| mix.add(word));
+            self.partial.hash(&mut mix);
+        }
+        mix.finish()
+    }
+
+    fn bytes(&self) -> usize {
+        self.data.len() + 8 * self.unwritten.len() + 64 * self.partial.len()
     }
 }
 

@@ -12,25 +12,32 @@ pub mod column;
 pub mod copy;
 pub mod cta;
 mod deadlock;
+pub(crate) mod drive;
 pub mod event;
 mod exec;
 pub mod finding;
 pub mod global;
 pub mod image;
 mod launch;
+mod live;
 mod lower;
 pub mod matrix;
 pub mod memory;
 pub mod order;
+pub mod print;
 mod printf;
 pub mod rule;
 mod run;
 pub mod scalar;
+pub mod share;
+pub mod sight;
 pub mod space;
 pub mod tensor;
 mod undefined;
 pub mod warp;
 pub mod words;
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -42,10 +49,18 @@ use event::Event;
 use finding::{Fault, Finding, Outcome};
 use global::Global;
 use image::Image;
+use share::Share;
 use warp::Warp;
 
 pub use exec::Place;
 pub use launch::LaunchError;
+
+/// The code of routine number `kernel` of a program, without a launch; `None` when the module's variables are
+/// too large.
+pub fn code_of(program: &Program, kernel: usize) -> Option<Code> {
+    let image = Image::new(program, kernel)?;
+    Some(lower::lower(program, kernel, &image))
+}
 
 /// What happens where the manual defines nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -129,23 +144,24 @@ pub struct Statistics {
 }
 
 /// A launch of a kernel, being executed.
+#[derive(Clone)]
 pub struct Machine<'p> {
     /// The program.
     pub program: &'p Program,
     /// What is executed.
-    pub code: Code,
+    pub code: Arc<Code>,
     /// Where things lie.
-    pub image: Image,
+    pub image: Arc<Image>,
     /// How it is run.
     pub options: Options,
     /// The grid, the CTA and the cluster, in CTAs, threads, CTAs.
     pub shape: Shape,
     /// CTAs that have started, in that order.
-    pub ctas: Vec<Cta>,
+    pub ctas: Vec<Share<Cta>>,
     /// Their clusters.
     pub clusters: Vec<Cluster>,
     /// Their warps.
-    pub warps: Vec<Warp>,
+    pub warps: Vec<Share<Warp>>,
     /// Global memory.
     pub global: Global,
     /// Parameters of the kernel.
@@ -182,8 +198,9 @@ pub struct Machine<'p> {
     next_cluster: u64,
     /// CTAs that have started and not ended.
     resident: u64,
-    lifetimes: u32,
-    buffers: Vec<launch::Buffer>,
+    buffers: Arc<[launch::Buffer]>,
+    /// Which registers count when states are compared: empty, all.
+    live: Arc<live::Live>,
 }
 
 /// The extents of a launch.

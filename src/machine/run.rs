@@ -8,6 +8,7 @@ use super::code::{NONE, Op, Pc, Source, Space};
 use super::column::Mask;
 use super::copy::Copies;
 use super::cta::Site;
+use super::drive::Stand;
 use super::event::Event;
 use super::exec::local::{self, Context, Stop, Wrong};
 use super::finding::Outcome;
@@ -21,7 +22,7 @@ pub(super) struct Ready {
     words: Vec<u64>,
     /// How many there are in each block of words.
     blocks: Vec<u32>,
-    count: u32,
+    pub count: u32,
 }
 
 /// Words of a block.
@@ -55,7 +56,7 @@ impl Ready {
     }
 
     /// How many are below `warp`.
-    fn rank(&self, warp: usize) -> u32 {
+    pub fn rank(&self, warp: usize) -> u32 {
         let at = warp / 64;
         let blocks: u32 = self.blocks.iter().take(at / BLOCK).sum();
         let words = self.words.iter().take(at).skip(at / BLOCK * BLOCK);
@@ -99,6 +100,8 @@ pub(super) struct Stall {
     pub landed: u64,
     /// Waits that have failed since then.
     pub failed: u32,
+    /// Copies below this number should land.
+    overdue: u32,
     /// Waits that have failed since the last change of memory.
     pub vain: u32,
     /// Time that passed because everybody slept.
@@ -175,8 +178,15 @@ impl Machine<'_> {
             self.ready.set(warp, false);
             return;
         };
+        self.go(warp, group, false, choose);
+    }
+
+    /// A group has its turn. With `pause` it stops before an instruction whose place among what others do
+    /// matters; then true.
+    #[inline]
+    pub(super) fn go(&mut self, warp: usize, group: usize, pause: bool, choose: &mut dyn Choose) -> bool {
         self.stall.last = warp;
-        self.turn(warp, group, choose);
+        let paused = self.turn(warp, group, pause, choose);
         if let Some(warp_state) = self.warps.get(warp) {
             let ready = warp_state.is_ready();
             self.ready.set(warp, ready);
@@ -185,28 +195,31 @@ impl Machine<'_> {
         if self.statistics.steps >= self.options.max_steps {
             self.stopped.get_or_insert(Outcome::Limit);
         }
+        paused
     }
 
     fn land_by_choice(&mut self, choose: &mut dyn Choose) {
-        while !self.copies.is_empty() && self.stopped.is_none() {
-            let options = self.copies.list.len() as u32 + 1;
-            let answer = choose.decide(self, Question::Copy { or_none: true }, options);
-            let late = self.time - self.stall.landed > LATEST || self.stall.failed > MOST_FAILED;
-            match answer.checked_sub(1) {
-                Some(copy) => self.land_part(copy as usize, choose),
-                None if late => self.land_oldest(choose),
-                None => return,
-            }
-        }
+        while !self.copies.is_empty() && self.stopped.is_none() && self.land_one(choose) {}
     }
 
-    /// The older half of the copies lands.
-    fn land_oldest(&mut self, choose: &mut dyn Choose) {
-        let middle = self.copies.list.len() / 2;
-        let Some(last) = self.copies.list.get(middle).map(|copy| copy.id) else { return };
-        while self.stopped.is_none() && self.copies.list.front().is_some_and(|copy| copy.id <= last) {
-            self.land_part(0, choose);
+    /// Asks which copy lands, if any; whether one did.
+    pub(crate) fn land_one(&mut self, choose: &mut dyn Choose) -> bool {
+        let options = self.copies.list.len() as u32 + 1;
+        let late = self.is_landing_late();
+        let answer = choose.decide(self, Question::Copy { or_none: true, late }, options);
+        let Some(copy) = answer.checked_sub(1) else { return false };
+        self.land_part(copy as usize, choose);
+        true
+    }
+
+    /// Whether the first copy has been under way for long. Then the older half of them should land.
+    fn is_landing_late(&mut self) -> bool {
+        let Some(first) = self.copies.list.front().map(|copy| copy.id) else { return false };
+        if self.time - self.stall.landed > LATEST || self.stall.failed > MOST_FAILED {
+            let middle = self.copies.list.len() / 2;
+            self.stall.overdue = self.copies.list.get(middle).map_or(0, |copy| copy.id + 1);
         }
+        first < self.stall.overdue
     }
 
     fn land_part(&mut self, copy: usize, choose: &mut dyn Choose) {
@@ -217,7 +230,7 @@ impl Machine<'_> {
     }
 
     /// Wakes those whose time has come, or whose memory has changed.
-    fn notice_changes(&mut self) {
+    pub(crate) fn notice_changes(&mut self) {
         if self.stall.epoch != self.epoch {
             self.stall.epoch = self.epoch;
             self.stall.rounds = 0;
@@ -338,8 +351,9 @@ impl Machine<'_> {
         Some(found)
     }
 
-    /// A group executes instructions.
-    fn turn(&mut self, warp: usize, group: usize, choose: &mut dyn Choose) {
+    /// A group executes instructions. True: it has paused, see [`Machine::go`].
+    #[inline]
+    fn turn(&mut self, warp: usize, group: usize, pause: bool, choose: &mut dyn Choose) -> bool {
         let end = self.time + QUANTUM;
         let mut excused = NONE;
         while self.stopped.is_none() && self.time < end {
@@ -357,30 +371,33 @@ impl Machine<'_> {
                 Stop::Back => {
                     self.watch_loop(warp, group);
                     if self.warps[warp].groups[group].state != State::Ready {
-                        return;
+                        return false;
                     }
                 }
+                Stop::Join if pause && self.options.reconverge == Reconverge::Random => return true,
                 Stop::Join => {
                     self.reach_join(warp, group, choose);
-                    return;
+                    return false;
                 }
                 Stop::Parted => {
                     self.statistics.divergences += 1;
-                    return;
+                    return false;
                 }
                 Stop::Wrong(pc, wrong) => {
                     if !self.local_fault(warp, pc, wrong) {
-                        return;
+                        return false;
                     }
                     excused = pc;
                 }
+                Stop::Outside(_) if pause && self.stand((warp, group)) != Stand::Unseen => return true,
                 Stop::Outside(lanes) => {
                     if !self.visible(warp, group, lanes, choose) {
-                        return;
+                        return false;
                     }
                 }
             }
         }
+        false
     }
 
     /// An instruction that needs the machine. True: nobody else could see it, and the group can go on.
@@ -405,15 +422,20 @@ impl Machine<'_> {
     fn note_state(&mut self, warp: usize, choose: &mut dyn Choose) {
         for index in 0..self.warps[warp].groups.len() {
             let group = &self.warps[warp].groups[index];
-            let begins_to_wait = matches!(group.state, State::Phase { .. }) && !group.asked;
-            let gives_up = begins_to_wait && choose.decide(self, Question::GiveUp, 2) == 1;
+            let question = match group.state {
+                State::Phase { .. } if !group.asked => Some(Question::GiveUp),
+                State::Sleeping(_) if !group.asked => Some(Question::Wake),
+                _ => None,
+            };
+            let goes_on = question.is_some_and(|question| choose.decide(self, question, 2) == 1);
             let group = &mut self.warps[warp].groups[index];
-            group.asked |= begins_to_wait;
+            group.asked |= question.is_some();
             match group.state {
-                State::Phase { .. } if gives_up => {
+                State::Phase { .. } if goes_on => {
                     group.gave_up = true;
                     group.state = State::Ready;
                 }
+                State::Sleeping(_) if goes_on => group.state = State::Ready,
                 State::Sleeping(until) => {
                     self.stall.wake = if self.stall.wake == 0 { until } else { self.stall.wake.min(until) };
                 }
@@ -494,7 +516,11 @@ impl Machine<'_> {
     fn idle(&mut self, choose: &mut dyn Choose) {
         if !self.copies.is_empty() {
             let copies = self.copies.list.len() as u32;
-            let copy = if copies > 1 { choose.decide(self, Question::Copy { or_none: false }, copies) } else { 0 };
+            let copy = if copies > 1 {
+                choose.decide(self, Question::Copy { or_none: false, late: false }, copies)
+            } else {
+                0
+            };
             return self.land_part(copy as usize, choose);
         }
         if self.ctas.iter().all(|cta| cta.live_warps == 0) {

@@ -3,15 +3,18 @@
 //! Lanes part at branches. Where they meet again is a [`Join`]: groups wait there for the others, but
 //! never for ever: a group is let go on alone when nothing else can.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::code::{NONE, Pc, WarpOp};
 use super::column::{LANES, Mask, Registers};
 use super::cta::Site;
+use super::live::Live;
 use super::memory::Bytes;
 
 /// A warp.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Warp {
     /// The CTA that it belongs to: an index into the machine's.
     pub cta: u32,
@@ -44,6 +47,8 @@ pub struct Warp {
     pub cancel_seen: Option<Site>,
     /// Whether lanes have gone on that would have met others.
     pub parted_by_schedule: bool,
+    /// Which registers count when states are compared.
+    pub live: Arc<Live>,
     /// Numbers for joins.
     next_join: u32,
 }
@@ -72,7 +77,7 @@ pub struct Group {
 }
 
 /// A routine that is being executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     /// Index into the code's routines.
     pub routine: u32,
@@ -128,7 +133,7 @@ pub enum State {
 }
 
 /// What lanes meet for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Meeting {
     /// One instruction, all lanes.
     Aligned(Pc),
@@ -185,6 +190,7 @@ impl Warp {
             cancel_failed: 0,
             cancel_seen: None,
             parted_by_schedule: false,
+            live: Arc::default(),
             next_join: 0,
         }
     }

@@ -10,6 +10,7 @@ use crate::launch::{ArgumentKind, Launch, hex_words};
 use crate::machine::Machine;
 use crate::machine::cta::Used;
 use crate::machine::finding::{Finding, Outcome};
+use crate::machine::rule::Kind;
 use crate::source::SourceFile;
 use crate::types::Type;
 
@@ -39,8 +40,9 @@ impl Serialize for Words<'_> {
     }
 }
 
+/// A finding.
 #[derive(Serialize, Debug)]
-struct Found {
+pub(super) struct Found {
     kind: &'static str,
     severity: &'static str,
     rule: &'static str,
@@ -113,7 +115,7 @@ impl<'m> Document<'m> {
     }
 }
 
-fn found(file: &SourceFile, finding: &Finding) -> Found {
+pub(super) fn found(file: &SourceFile, finding: &Finding) -> Found {
     let Diagnostic { span, severity, message, label, labels, notes, helps, .. } = &finding.diagnostic;
     let at = file.line_column(span.start);
     let related = labels.iter().map(|label| {
@@ -214,6 +216,17 @@ pub fn barrier_table(machine: &Machine) -> String {
         text.push_str(&format!("… and {} more\n", rows.len() - MOST));
     }
     text
+}
+
+/// A finding with how often it was found.
+pub fn counted(finding: &Finding) -> Diagnostic {
+    let diagnostic = finding.diagnostic.clone();
+    match finding.count {
+        0 | 1 => diagnostic,
+        _ if finding.is_expectation() => diagnostic,
+        n if finding.rule.kind == Kind::Race => diagnostic.note(format!("found {n} times")),
+        n => diagnostic.note(format!("found {n} times at this instruction")),
+    }
 }
 
 /// "completed: 2 CTAs of 64 threads, 1234 warp instructions, 39488 lane instructions"

@@ -17,7 +17,7 @@ pub struct Ends {
     /// Lanes of the copy's warp that have waited for it, and when.
     waited: SmallVec<[(Mask, Time); 1]>,
     /// Phases that count it, for these lanes' parts.
-    phases: SmallVec<[(Mask, u32, i64); 1]>,
+    phases: SmallVec<[(Mask, u64, i64); 1]>,
 }
 
 impl Ends {
@@ -155,7 +155,7 @@ impl Agents {
     }
 
     /// A phase of a barrier counts a copy.
-    pub fn delivered(&mut self, copy: u32, barrier: u32, phase: i64) {
+    pub fn delivered(&mut self, copy: u32, barrier: u64, phase: i64) {
         if let Some(agent) = self.all.get_mut(&copy) {
             agent.read.phases.push((Mask::MAX, barrier, phase));
             agent.written.phases.push((Mask::MAX, barrier, phase));
@@ -173,7 +173,7 @@ impl Agents {
     }
 
     /// A phase of a barrier counts the small copies of lanes up to a number.
-    pub fn triggered(&mut self, by: Site, last: u32, barrier: u32, phase: i64) {
+    pub fn triggered(&mut self, by: Site, last: u32, barrier: u64, phase: i64) {
         let Some(groups) = self.groups.get_mut(&(by.warp, Family::Small)) else { return };
         let all = &mut self.all;
         groups.uncounted.retain(|&id| {

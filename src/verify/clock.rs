@@ -18,7 +18,7 @@ pub type Time = u32;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Mark {
     /// Phases of an mbarrier object, by its lifetime.
-    Phase(u32),
+    Phase(u64),
     /// Generations of a named barrier of a CTA.
     Named(u32, u32),
     /// Generations of the barrier of a cluster.
@@ -224,7 +224,7 @@ mod tests {
 
     fn clock() -> impl Strategy<Value = Clock> {
         let events = prop::collection::vec((0u32..4, 1u32..16, 1u32..6), 0..8);
-        let marks = prop::collection::vec((0u32..3, -1i64..4), 0..3);
+        let marks = prop::collection::vec((0u64..3, -1i64..4), 0..3);
         (events, marks).prop_map(|(events, marks)| {
             let mut clock = Clock::default();
             events.into_iter().for_each(|(warp, mask, time)| clock.add(warp, mask, time));

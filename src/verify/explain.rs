@@ -1,10 +1,12 @@
 //! What is said of races and of conditions that fail.
 
+use super::depend::{Kind, Why};
 use super::phase::{Condition, Doubt};
 use super::agent::Stage;
 use super::race::{Between, Missing, Race};
 use super::rule;
 use super::shadow::{Access, Does, Region, Who};
+use super::values::{Cause, Decides, Decision};
 use super::watch::{Outlived, Watch};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{Form, OPS};
@@ -33,6 +35,12 @@ fn finding(rule: &'static RunRule, diagnostic: Diagnostic, count: u64) -> Findin
 }
 
 impl Explain<'_, '_> {
+    /// All races, and accesses that may outlive the memory.
+    pub fn races(&self) -> Vec<Finding> {
+        let races = self.watch.races.found.iter().map(|race| self.race(race));
+        races.chain(self.watch.outlived.iter().map(|outlived| self.outlived(outlived))).collect()
+    }
+
     /// A race, with both sides and what is missing between them.
     pub fn race(&self, race: &Race) -> Finding {
         let rule = rule_of(race);
@@ -306,6 +314,47 @@ impl Explain<'_, '_> {
             .label(format!("by {}", self.machine.threads(access)))
             .also(self.machine.span(exit.pc), format!("left here by {}", self.machine.threads(exit)));
         finding(&rule::OUTLIVED, diagnostic, 1)
+    }
+
+    /// Something that is decided by a value that depends on the schedule.
+    pub fn decision(&self, decision: &Decision) -> Finding {
+        let (source, sink) = (decision.source, decision.sink);
+        let value = match decision.cause {
+            Cause::Unordered => "the value that it reads, or the old one that it gets, has writes in no order with it",
+            Cause::Poll => "the answer of this poll depends on the schedule, and the program does more than ask again",
+            Cause::Tries => "how often the wait asks depends on the schedule",
+            Cause::Writes => "these strong writes are in no order",
+            Cause::Itself(why) => match why {
+                Why::Atomic => "an atomic's old value depends on the schedule",
+                Why::Clock => "a clock says something else each time",
+                Why::Lanes => "which lanes execute together is not promised",
+                Why::Place => "where a warp runs is not promised",
+                Why::Pending => "the pending count depends on the schedule",
+                Why::Cancel => "who gets the next cluster depends on the schedule",
+                Why::Allocation => "addresses of allocated memory are not promised",
+            },
+        };
+        let decides = match decision.kind {
+            Decides::Sink(Kind::Branch) => "decides where this goes on",
+            Decides::Sink(Kind::Guard) => "decides whether this is executed",
+            Decides::Sink(Kind::Address) => "decides which memory this means",
+            Decides::Sink(Kind::Count | Kind::Size) => "decides a count or size here",
+            Decides::Sink(Kind::Parity) => "decides which phase this waits for",
+            Decides::Sink(Kind::Output) => "gets into the results here",
+            Decides::Memory => "decides what memory holds in the end",
+        };
+        let diagnostic = Diagnostic::new(&rule::FOREIGN_DECISION.rule, self.machine.span(source), value)
+            .also(self.machine.span(sink), decides);
+        finding(&rule::FOREIGN_DECISION, diagnostic, 1)
+    }
+
+    /// Schedules that end differently.
+    pub fn differing(&self, finals: usize) -> Finding {
+        let program = self.machine.program;
+        let routine = self.machine.code.routines[self.machine.code.kernel].routine as usize;
+        let span = program.function(&program.routines[routine]).name.span;
+        let message = format!("{finals} different contents of global memory at the end, depending on the schedule");
+        finding(&rule::DIFFERENT_RESULTS, Diagnostic::new(&rule::DIFFERENT_RESULTS.rule, span, message), 1)
     }
 
     /// A condition that fails.

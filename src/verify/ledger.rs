@@ -44,7 +44,7 @@ pub struct Page {
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
     /// In the order in which they were made.
-    pub pages: BTreeMap<u32, Page>,
+    pub pages: BTreeMap<u64, Page>,
 }
 
 impl Ledger {

@@ -63,6 +63,14 @@ pub struct Doubt {
     pub object: Option<Object>,
 }
 
+impl Doubt {
+    /// Whether another is about the same condition of the same instructions.
+    pub fn is_about_the_same(&self, other: &Doubt) -> bool {
+        let what = |doubt: &Doubt| (doubt.condition, doubt.first.by.pc, doubt.second.by.pc);
+        what(self) == what(other)
+    }
+}
+
 /// Something that an event of the phase has to be ordered behind.
 #[derive(Clone, Debug, Hash)]
 struct Pending {
@@ -292,9 +300,9 @@ impl Barrier {
 #[derive(Clone, Debug, Default)]
 pub struct Phases {
     /// By lifetime.
-    pub barriers: FxHashMap<u32, Barrier>,
+    pub barriers: FxHashMap<u64, Barrier>,
     /// Which object is at a place: CTA and address.
-    pub at: FxHashMap<(u32, u32), u32>,
+    pub at: FxHashMap<(u32, u32), u64>,
     /// What failed, once for each condition and pair of instructions.
     pub doubts: Vec<Doubt>,
     known: FxHashSet<(Condition, bool, bool, Pc, Pc)>,
@@ -480,23 +488,13 @@ impl Phases {
         self.unforced.extend(open.map(|poll| poll.what.by.pc));
     }
 
-    /// A number that is the same for the same state.
-    pub fn fingerprint(&self, add: &mut dyn FnMut(&dyn Fn(&mut rustc_hash::FxHasher))) {
-        let mut all: Vec<(&u32, &Barrier)> = self.barriers.iter().collect();
+    /// Adds what barriers release to a hash.
+    pub fn hash_into(&self, state: &mut impl std::hash::Hasher) {
+        use std::hash::Hash;
+        let mut all: Vec<(&u64, &Barrier)> = self.barriers.iter().collect();
         all.sort_unstable_by_key(|(lifetime, _)| **lifetime);
         for (lifetime, barrier) in all {
-            add(&|state| {
-                use std::hash::Hash;
-                lifetime.hash(state);
-                barrier.given.hash(state);
-                barrier.done.hash(state);
-                let pending = [&barrier.waits, &barrier.expects, &barrier.increments, &barrier.promises];
-                for list in pending {
-                    let mut list: Vec<&Pending> = list.iter().collect();
-                    list.sort_unstable_by_key(|one| (one.what.by.warp, one.what.by.pc, one.what.by.lanes));
-                    list.hash(state);
-                }
-            });
+            (lifetime, &barrier.releases, &barrier.released).hash(state);
         }
     }
 }

@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::agent::{Agents, Stage};
 use super::causality::{Causality, Known, Layer, Topology};
-use super::clock::Clock;
+use super::clock::{Clock, Time};
 use super::phase::Enabling;
 use super::shadow::{Access, Does, Judge, Lanes, Region, Who, first_lane};
 use crate::machine::code::Pc;
@@ -78,6 +78,26 @@ impl Race {
     }
 }
 
+/// A strong read, and a write that is in no order with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub struct Look {
+    /// The reading instruction.
+    pub pc: Pc,
+    /// Its warp.
+    pub warp: u32,
+    /// When.
+    pub time: Time,
+    /// Where.
+    pub region: Region,
+    /// The first byte.
+    pub start: u64,
+    /// Who wrote.
+    pub writer: (Who, Time),
+}
+
+/// So many looks are kept; then nothing is said of flags.
+pub const MOST_LOOKS: usize = 1 << 16;
+
 /// Which races are told apart: the two instructions, and whether only a fence is missing.
 type Key = (Pc, Pc, bool);
 
@@ -87,10 +107,11 @@ pub struct Races {
     /// In the order in which they were found.
     pub found: Vec<Race>,
     known: FxHashMap<Key, usize>,
-    /// Strong accesses that conflict and are in no order: the instructions, the first one first.
-    pub unordered: FxHashSet<(Pc, Pc)>,
-    /// Those among them whose order changes no value: updates that commute.
-    pub commuting: FxHashSet<(Pc, Pc)>,
+    /// Strong accesses that conflict and are in no order: the instructions, the first one first, and whether
+    /// memory is the same afterwards in either order.
+    pub unordered: FxHashSet<(Pc, Pc, bool)>,
+    /// Reads and writes among them, one by one.
+    pub looks: FxHashSet<Look>,
 }
 
 impl Races {
@@ -100,8 +121,10 @@ impl Races {
             Some(&index) => {
                 let before = &mut self.found[index];
                 before.count += 1;
-                let same = before.old.warp == race.old.warp && before.new.warp == race.new.warp;
-                if same && before.old.pc == race.old.pc {
+                let of = |race: &Race| (race.old.who, race.old.time, race.new.who, race.new.time);
+                if of(before) == of(&race) && before.region == race.region {
+                    before.start = before.start.min(race.start);
+                    before.end = before.end.max(race.end);
                     before.old_lanes |= race.old_lanes;
                     before.new_lanes |= race.new_lanes;
                 }
@@ -112,6 +135,15 @@ impl Races {
             }
         }
     }
+}
+
+/// Where two accesses are not ordered.
+struct Conflict {
+    missing: Missing,
+    start: u64,
+    end: u64,
+    old_lanes: Mask,
+    new_lanes: Mask,
 }
 
 /// Judges an access by what its lanes know.
@@ -137,7 +169,9 @@ impl Judge for Judgement<'_> {
             return true;
         }
         let conflict = old.does.writes() || new.does.writes();
-        let Some((missing, at, old_lanes, new_lanes)) = self.unordered(old, new, start, end) else {
+        let Some(Conflict { missing, start: from, end: to, old_lanes, new_lanes }) =
+            self.unordered(old, new, start, end)
+        else {
             return true;
         };
         if !conflict {
@@ -146,7 +180,7 @@ impl Judge for Judgement<'_> {
         let same_instruction = (old.who, old.time) == (new.who, new.time);
         if old.strong.is_some() && new.strong.is_some() && (missing != Missing::Fence || updates(old, new)) {
             if self.is_morally_strong(old, new) {
-                self.note_unordered(old, new);
+                self.note_unordered(old, new, start);
                 return false;
             }
             if same_instruction {
@@ -157,20 +191,10 @@ impl Judge for Judgement<'_> {
         let missing = if scopes { self.why_not_strong(old, new) } else { missing };
         let (between, stage) = (self.between(old, new, old_lanes, new_lanes), self.stage(old, old_lanes));
         let (old, new) = (*old, *new);
-        let (region, end) = (self.region, end.min(old.lanes.next(at)).min(new.lanes.next(at)));
-        self.races.note(Race {
-            old,
-            new,
-            old_lanes,
-            new_lanes,
-            region,
-            start: at,
-            end,
-            missing,
-            between,
-            stage,
-            count: 1,
-        });
+        let (region, start, end) = (self.region, from, to);
+        let race =
+            Race { old, new, old_lanes, new_lanes, region, start, end, missing, between, stage, count: 1 };
+        self.races.note(race);
         false
     }
 }
@@ -238,14 +262,15 @@ impl Judgement<'_> {
         agent.map_or(Stage::Open, |agent| agent.stage(old.does.writes(), first_lane(old_lanes)))
     }
 
-    /// The first byte at which the two are not ordered, with the lanes there and what is missing.
+    /// The bytes, from the first to the last, at which the two are not ordered, with the lanes there and what is
+    /// missing.
     fn unordered(
         &self,
         old: &Access,
         new: &Access,
         start: u64,
         end: u64,
-    ) -> Option<(Missing, u64, Mask, Mask)> {
+    ) -> Option<Conflict> {
         let layer = self.layer(old, new);
         let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
         let nothing = Known::default();
@@ -263,7 +288,7 @@ impl Judgement<'_> {
         }
         // Not all of them: byte by byte, a lane comes after itself.
         let mut at = start;
-        let mut found: Option<(Missing, u64, Mask, Mask)> = None;
+        let mut found: Option<Conflict> = None;
         while at < end {
             let next = old.lanes.next(at).min(new.lanes.next(at)).min(end);
             let old_here = old.lanes.at(at);
@@ -277,11 +302,15 @@ impl Judgement<'_> {
                     continue;
                 }
                 match &mut found {
-                    Some((kind, _, old_lanes, new_lanes)) if *kind >= missing => {
-                        *old_lanes |= old_here;
-                        *new_lanes |= lane;
+                    Some(conflict) if conflict.missing >= missing => {
+                        conflict.old_lanes |= old_here;
+                        conflict.new_lanes |= lane;
+                        conflict.end = next;
                     }
-                    _ => found = Some((missing, at, old_here, lane)),
+                    _ => {
+                        let (start, end) = (at, next);
+                        found = Some(Conflict { missing, start, end, old_lanes: old_here, new_lanes: lane });
+                    }
                 }
             }
             at = next;
@@ -376,15 +405,8 @@ impl Judgement<'_> {
     }
 
     /// Strong accesses in no order: what they read may differ from schedule to schedule.
-    fn note_unordered(&mut self, old: &Access, new: &Access) {
+    fn note_unordered(&mut self, old: &Access, new: &Access, start: u64) {
         if old.does.is_of_barrier() || new.does.is_of_barrier() {
-            return;
-        }
-        if let Does::Updates(a, true) = old.does
-            && let Does::Updates(b, true) = new.does
-            && a == b
-        {
-            self.races.commuting.insert((old.pc, new.pc));
             return;
         }
         if let Who::Warp(warp) = old.who {
@@ -401,7 +423,24 @@ impl Judgement<'_> {
                 return;
             }
         }
-        self.races.unordered.insert((old.pc, new.pc));
+        let same_result = match (old.does, new.does) {
+            (Does::Updates(a, exact), Does::Updates(b, _)) => exact && a == b,
+            (Does::Reads, _) | (_, Does::Reads) => true,
+            _ => false,
+        };
+        self.races.unordered.insert((old.pc, new.pc, same_result));
+        for (reader, writer) in [(old, new), (new, old)] {
+            if reader.does == Does::Reads && self.races.looks.len() < MOST_LOOKS {
+                self.races.looks.insert(Look {
+                    pc: reader.pc,
+                    warp: reader.warp,
+                    time: reader.time,
+                    region: self.region,
+                    start,
+                    writer: (writer.who, writer.time),
+                });
+            }
+        }
     }
 
     fn lanes_of(&self, access: &Access) -> Mask {

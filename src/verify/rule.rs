@@ -21,7 +21,7 @@ rules! {
     OUTLIVED "B6w" "memory-outlived" Race Error
         "An access to shared memory of another CTA that nothing orders before that CTA ends."
         "When the last thread of a CTA has left, its shared memory is gone. Let the cluster synchronise behind the last remote access, before any thread leaves."
-    DIFFERENT_RESULTS "different-results" "different-results" Race Error
+    DIFFERENT_RESULTS "different-results" "different-results" Race Warning
         "Schedules that end with different contents of memory."
         "Something decides by who comes first: an atomic's old value, a poll, a sum of floats."
     EARLY_ARRIVAL "S1" "early-arrival" Phase Warning

@@ -4,6 +4,7 @@
 //! says how its lanes lie on them, so that a converged warp that walks through a buffer costs one entry.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use smallvec::SmallVec;
 
@@ -168,7 +169,7 @@ pub struct SegmentBox(Box<Segment>);
 /// The history of memory.
 #[derive(Clone, Debug, Default)]
 pub struct Shadow {
-    regions: BTreeMap<Region, Segments>,
+    regions: BTreeMap<Region, Arc<Segments>>,
 }
 
 /// How two accesses stand to each other.
@@ -185,7 +186,7 @@ impl Shadow {
         if start >= end {
             return;
         }
-        let segments = self.regions.entry(region).or_default();
+        let segments = Arc::make_mut(self.regions.entry(region).or_default());
         split(segments, start);
         split(segments, end);
         let found: SmallVec<[u64; 8]> = segments.range(start..end).map(|(&at, _)| at).collect();

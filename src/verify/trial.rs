@@ -1,12 +1,8 @@
 //! One run of a launch, watched.
 
-use std::hash::Hasher;
-
-use rustc_hash::FxHasher;
-
 use super::clock::Time;
 use super::explain::Explain;
-use super::watch::{Scrutiny, Watch};
+use super::watch::Watch;
 use crate::diagnostic::Severity;
 use crate::launch::Launch;
 use crate::machine::choice::{Choose, Landing, Question, Recorder, Schedule, Strategy};
@@ -34,13 +30,12 @@ pub fn run<'p>(
     program: &'p Program,
     launch: &Launch,
     options: Options,
-    scrutiny: Scrutiny,
     choose: impl Choose,
     progress: &mut dyn FnMut(&Machine),
 ) -> Result<Trial<'p>, LaunchError> {
     let options = Options { events: true, ..options };
     let mut machine = Machine::new(program, launch, options)?;
-    let mut watch = Watch::new(scrutiny);
+    let mut watch = Watch::new();
     let mut recorder = Recorder::new(choose);
     let outcome = machine.run_watched(&mut recorder, &mut |machine| watch.observe(machine), progress);
     watch.end();
@@ -54,25 +49,20 @@ impl Trial<'_> {
     /// Findings of the machine and of those who watched it, races first.
     pub fn findings(&self, strict: bool) -> Vec<Finding> {
         let explain = Explain { machine: &self.machine, watch: &self.watch, strict };
-        let races = self.watch.races.found.iter().map(|race| explain.race(race));
-        let outlived = self.watch.outlived.iter().map(|outlived| explain.outlived(outlived));
-        races.chain(outlived).chain(self.machine.findings.iter().cloned()).collect()
+        explain.races().into_iter().chain(self.machine.findings.iter().cloned()).collect()
     }
 
     /// Whether something of severity error was found.
     pub fn has_failed(&self, strict: bool) -> bool {
-        self.findings(strict).iter().any(|finding| finding.diagnostic.severity == Severity::Error)
-            || matches!(self.outcome, Outcome::Violation | Outcome::Deadlock | Outcome::Trap)
+        self.failure(strict).is_some()
     }
 
-    /// A number that is the same for the same contents of global memory.
-    pub fn result(&self) -> u64 {
-        let mut state = FxHasher::default();
-        for piece in self.machine.global.pieces() {
-            state.write(piece.bytes.data());
-            state.write_u64(piece.start);
-        }
-        state.finish()
+    /// How it went wrong: the rule of the first error, or the outcome.
+    pub fn failure(&self, strict: bool) -> Option<&'static str> {
+        let findings = self.findings(strict);
+        let error = findings.iter().find(|finding| finding.diagnostic.severity == Severity::Error);
+        let outcome = matches!(self.outcome, Outcome::Violation | Outcome::Deadlock | Outcome::Trap);
+        error.map(|finding| finding.rule.rule.name).or(outcome.then(|| self.outcome.as_str()))
     }
 }
 
@@ -104,9 +94,9 @@ impl Choose for HoldBack {
 
     fn decide(&mut self, machine: &Machine, question: Question, options: u32) -> u32 {
         match question {
-            Question::Copy { or_none: true } => {
+            Question::Copy { or_none: true, late } => {
                 let idle = machine.ready_warps().all(|warp| self.is_held(warp));
-                if idle { 1 } else { self.choose(question, options) }
+                if idle || late { 1 } else { self.choose(question, options) }
             }
             Question::Warp { next } => {
                 let mut free: Vec<usize> = Vec::new();
@@ -137,12 +127,11 @@ pub fn run_held<'p>(
     program: &'p Program,
     launch: &Launch,
     options: Options,
-    scrutiny: Scrutiny,
     held: HoldBack,
 ) -> Result<Trial<'p>, LaunchError> {
     let options = Options { events: true, ..options };
     let mut machine = Machine::new(program, launch, options)?;
-    let mut watch = Watch::new(scrutiny);
+    let mut watch = Watch::new();
     let mut recorder = Recorder::new(held);
     while machine.outcome().is_none() {
         recorder.inner.times.clear();

@@ -8,10 +8,11 @@ use rustc_hash::{FxHashMap, FxHasher};
 use super::agent::Agents;
 use super::causality::{Causality, Known, Layer, Releases, Topology};
 use super::clock::{Mark, Time};
+use super::explore::Observer;
 use super::ledger::Ledger;
 use super::order::Knowledge;
 use super::phase::{Asking, Condition, Doubt, Enabling, Given, Happened, Phases};
-use super::race::{Judgement, Races};
+use super::race::{Judgement, MOST_LOOKS, Race, Races};
 use super::shadow::{self, Access, Does, Lanes, Region, Shadow, Who};
 use crate::machine::Machine;
 use crate::machine::code::{Number, Pc, Update, UpdateOp};
@@ -19,13 +20,6 @@ use crate::machine::column::{Mask, lanes};
 use crate::machine::cta::Site;
 use crate::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Object, Started, Touching};
 use crate::machine::order::{Order, Scope};
-
-/// What is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Scrutiny {
-    /// Phases, and values that depend on the schedule; else races alone.
-    pub phases: bool,
-}
 
 /// A named barrier of a CTA, or the barrier of a cluster, in its current generation.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +37,7 @@ struct Meeting {
 }
 
 /// A place that is written with strong operations.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 struct Flag {
     size: u64,
     /// What those release that its value comes from.
@@ -91,9 +85,8 @@ pub struct Outlived {
 }
 
 /// What is known of a run so far.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Watch {
-    scrutiny: Scrutiny,
     /// Which CTAs belong together.
     pub topology: Topology,
     times: Vec<Time>,
@@ -122,39 +115,18 @@ pub struct Watch {
     pub outlived: Vec<Outlived>,
     /// Stores whose values loads have read: store, load.
     pub flows: rustc_hash::FxHashSet<(Pc, Pc)>,
+    /// When lanes of a warp began to look at flags with an instruction, and looked last.
+    looks: FxHashMap<(u32, Pc), (Vec<Time>, Time)>,
     /// Whether operations on barriers without memory order were seen.
     relaxed: bool,
     /// What completed the current phase of a barrier.
-    last_part: FxHashMap<u32, Happened>,
+    last_part: FxHashMap<u64, Happened>,
 }
 
 impl Watch {
     /// Watches a run from its start.
-    pub fn new(scrutiny: Scrutiny) -> Watch {
-        Watch {
-            scrutiny,
-            topology: Topology::default(),
-            times: Vec::new(),
-            causality: Causality::default(),
-            enabling: Enabling::default(),
-            agents: Agents::default(),
-            shadow: Shadow::default(),
-            races: Races::default(),
-            phases: Phases::default(),
-            ledger: Ledger::default(),
-            flags: FxHashMap::default(),
-            given_at: FxHashMap::default(),
-            meetings: FxHashMap::default(),
-            issues: FxHashMap::default(),
-            tracks: Vec::new(),
-            remote: FxHashMap::default(),
-            exits: FxHashMap::default(),
-            last_exit: FxHashMap::default(),
-            outlived: Vec::new(),
-            flows: rustc_hash::FxHashSet::default(),
-            relaxed: false,
-            last_part: FxHashMap::default(),
-        }
+    pub fn new() -> Watch {
+        Watch::default()
     }
 
     /// Takes the events that a machine has put down.
@@ -205,9 +177,7 @@ impl Watch {
                 if orders {
                     self.causality.order.meet(by.warp, by.lanes, time);
                 }
-                if self.scrutiny.phases {
-                    self.enabling.meet(by, time);
-                }
+                self.enabling.meet(by, time);
             }
             Event::CtaArrived { by, id, waits } => {
                 let mark = Mark::Named(self.topology.cta(by.warp), id);
@@ -231,16 +201,21 @@ impl Watch {
 
     /// A new event of a warp.
     fn tick(&mut self, by: Site) -> Time {
+        let time = self.next_time(by);
+        self.times[by.warp as usize] = time;
+        time
+    }
+
+    /// The time of the next event of a warp. Looks that may be repeated have it, too: they change nothing, and
+    /// whoever spins comes back to the same state.
+    fn next_time(&mut self, by: Site) -> Time {
         let warp = by.warp as usize;
         if self.times.len() <= warp {
             self.times.resize(warp + 1, 0);
         }
-        self.times[warp] += 1;
-        let time = self.times[warp];
+        let time = self.times[warp] + 1;
         self.causality.goes_on(by);
-        if self.scrutiny.phases {
-            self.enabling.step(by, time);
-        }
+        self.enabling.step(by, time);
         time
     }
 
@@ -258,11 +233,12 @@ impl Watch {
 
     fn accessed(&mut self, accessed: &Accessed) {
         let by = accessed.by;
-        let time = self.tick(by);
+        let looks = accessed.order.is_some() && accessed.kind == Touching::Read;
+        let time = if looks { self.next_time(by) } else { self.tick(by) };
         let does = match accessed.kind {
             Touching::Read => Does::Reads,
             Touching::Write => Does::Writes,
-            Touching::Update { update, returns } => Does::Updates(update.op, commutes(update) && !returns),
+            Touching::Update { update, .. } => Does::Updates(update.op, commutes(update)),
         };
         let runs = match does {
             Does::Writes => shadow::written(&accessed.touches),
@@ -281,11 +257,18 @@ impl Watch {
                 is_async_proxy: false,
                 element,
             };
-            if self.scrutiny.phases && does != Does::Writes {
+            if does != Does::Writes {
                 self.note_flows(region, start, end, by.pc);
             }
             self.touch(region, start, end, &access);
             self.note_remote(region, Happened { by, time }, None);
+        }
+        if accessed.order.is_some() && does == Does::Reads {
+            let (starts, last) = self.looks.entry((by.warp, by.pc)).or_default();
+            if starts.is_empty() || *last != time {
+                starts.push(time);
+            }
+            *last = time;
         }
         if let Some(order) = accessed.order {
             self.synchronize(accessed, order, &runs, time);
@@ -338,6 +321,21 @@ impl Watch {
         }
     }
 
+    /// Whether each flag that an instruction looks at is written once, of all writes that are in no order with
+    /// one round of looking: then the value that ends the round is always the same.
+    pub fn is_written_once(&self, pc: Pc) -> bool {
+        if self.races.looks.len() >= MOST_LOOKS {
+            return false;
+        }
+        let mut writers: FxHashMap<(u32, usize, Region, u64), (Who, Time)> = FxHashMap::default();
+        self.races.looks.iter().filter(|look| look.pc == pc).all(|look| {
+            let rounds = self.looks.get(&(look.warp, pc));
+            let round = rounds.map_or(0, |(starts, _)| starts.partition_point(|start| *start <= look.time));
+            let key = (look.warp, round, look.region, look.start);
+            *writers.entry(key).or_insert(look.writer) == look.writer
+        })
+    }
+
     fn acquire_flag(&mut self, by: Site, place: (Region, u64), size: u64, order: Order) {
         let flag = self.flags.get(&place).filter(|flag| flag.size == size && !flag.releases.is_empty());
         if flag.is_some() || self.causality.is_looking(by.warp) {
@@ -346,8 +344,7 @@ impl Watch {
         if let Some(Flag { releases, .. }) = flag {
             self.causality.observe(by, place, releases, order.acquires, order.scope, &self.topology);
         }
-        if self.scrutiny.phases
-            && let Some(given) = self.given_at.get(&place)
+        if let Some(given) = self.given_at.get(&place)
         {
             self.enabling.learn(by, given);
         }
@@ -385,13 +382,11 @@ impl Watch {
             flag.releases.join(own);
         }
         released.iter().for_each(|(scope, known)| flag.releases.add(*scope, cta, known));
-        if self.scrutiny.phases {
-            let mut given = self.enabling.give(Happened { by, time });
-            if updates && let Some(before) = self.given_at.get(&place) {
-                given.join(before);
-            }
-            self.given_at.insert(place, given);
+        let mut given = self.enabling.give(Happened { by, time });
+        if updates && let Some(before) = self.given_at.get(&place) {
+            given.join(before);
         }
+        self.given_at.insert(place, given);
     }
 
     /// An operation on a barrier as an access to its 8 bytes.
@@ -416,7 +411,8 @@ impl Watch {
 
     fn barrier(&mut self, used: &BarrierUse) {
         let BarrierUse { by, object, what, order } = *used;
-        let time = self.tick(by);
+        let looks = matches!(what, BarrierStep::Ask { passed: false, .. } | BarrierStep::Query);
+        let time = if looks { self.next_time(by) } else { self.tick(by) };
         let event = Happened { by, time };
         let does = match what {
             BarrierStep::Init => Does::Inits,
@@ -433,9 +429,7 @@ impl Watch {
             BarrierStep::Complete { .. } => self.complete_tx(event, object),
             BarrierStep::Increment => {
                 self.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, event);
-                if self.scrutiny.phases {
-                    self.phases.increment(object, event);
-                }
+                self.phases.increment(object, event);
                 self.track(event);
             }
             BarrierStep::Track => self.track(event),
@@ -445,9 +439,6 @@ impl Watch {
 
     /// Whether lanes know that a phase is complete; else that is noted.
     fn comes_behind(&mut self, condition: Condition, object: Object, phase: i64, event: Happened) {
-        if !self.scrutiny.phases {
-            return;
-        }
         let asking = Asking { what: event, orders: Ok(&self.enabling) };
         let (order, relaxed) = (&self.causality.order, self.relaxed);
         let causal = |mark: Mark, number: i64| {
@@ -471,21 +462,16 @@ impl Watch {
         }
         self.last_part.insert(object.lifetime, event);
         self.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, event);
-        if self.scrutiny.phases {
-            let asking = Asking { what: event, orders: Ok(&self.enabling) };
-            self.phases.arrive(object, asking, None);
-            if no_complete {
-                self.phases.promise(object, event);
-            }
-            let given = self.enabling.give(event);
-            self.phases.part(object, event, &given);
+        let asking = Asking { what: event, orders: Ok(&self.enabling) };
+        self.phases.arrive(object, asking, None);
+        if no_complete {
+            self.phases.promise(object, event);
         }
+        let given = self.enabling.give(event);
+        self.phases.part(object, event, &given);
     }
 
     fn expect(&mut self, event: Happened, object: Object, arrives: bool) {
-        if !self.scrutiny.phases {
-            return;
-        }
         if !arrives {
             self.comes_behind(Condition::EarlyExpect, object, object.phase as i64 - 1, event);
             self.phases.expect(object, event);
@@ -498,14 +484,12 @@ impl Watch {
     fn complete_tx(&mut self, event: Happened, object: Object) {
         self.last_part.insert(object.lifetime, event);
         self.comes_behind(Condition::EarlyBytes, object, object.phase as i64 - 1, event);
-        if self.scrutiny.phases {
-            let given = self.enabling.give(event);
-            self.phases.part(object, event, &given);
-        }
+        let given = self.enabling.give(event);
+        self.phases.part(object, event, &given);
     }
 
     fn track(&mut self, event: Happened) {
-        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        let given = self.enabling.give(event);
         self.agents.track(event.by);
         self.tracks.push(Track { what: event, left: event.by.lanes, given });
     }
@@ -523,9 +507,6 @@ impl Watch {
         let given = track.given.clone();
         self.tracks.retain(|track| track.left != 0);
         self.last_part.insert(object.lifetime, event);
-        if !self.scrutiny.phases {
-            return;
-        }
         let asking = Asking { what: event, orders: Err(&given) };
         let causal = |_: Mark, _: i64| true;
         self.phases.comes_behind(Condition::EarlyArrival, object, object.phase as i64 - 1, asking, &causal);
@@ -537,24 +518,17 @@ impl Watch {
         // Both answers are for those who do not know that the phase before is over.
         self.comes_behind(Condition::EarlyWait, object, phase - 1, event);
         if !passed {
-            if self.scrutiny.phases {
-                self.phases.poll(object, event);
-            }
+            self.phases.poll(object, event);
             return;
         }
         self.relaxed |= !order.acquires;
         let Some(barrier) = self.phases.barriers.get(&object.lifetime) else { return };
         if phase < 0 {
-            if self.scrutiny.phases {
-                self.phases.wait(object, event);
-            }
+            self.phases.wait(object, event);
             return;
         }
         let at = (Region::Shared(object.cta), u64::from(object.address));
         self.causality.observe(event.by, at, &barrier.released, order.acquires, order.scope, &self.topology);
-        if !self.scrutiny.phases {
-            return;
-        }
         let mark = Mark::Phase(object.lifetime);
         let first = self.enabling.groups.of(event.by.warp, event.by.lanes).next();
         if !first.is_some_and(|(_, known)| known.mark(mark).is_some_and(|known| known >= phase)) {
@@ -577,9 +551,7 @@ impl Watch {
         }
         self.ledger.complete(object);
         let by = self.last_part.remove(&lifetime);
-        if self.scrutiny.phases {
-            self.phases.complete(object, by);
-        }
+        self.phases.complete(object, by);
     }
 
     fn start(&mut self, started: &Started) {
@@ -607,7 +579,7 @@ impl Watch {
                 let is_async_proxy = started.is_async_proxy;
                 let access =
                     Access { who, warp: by.warp, time, pc: by.pc, lanes, does, strong, is_async_proxy, element };
-                if self.scrutiny.phases && does == Does::Reads {
+                if does == Does::Reads {
                     self.note_flows(region, start, end, by.pc);
                 }
                 self.touch(region, start, end, &access);
@@ -632,10 +604,8 @@ impl Watch {
         }
         if let Some((_, object)) = started.signal {
             self.touch_barrier(who, event, object, Does::Uses);
-            if self.scrutiny.phases {
-                let given = self.enabling.give(event);
-                self.issues.insert(started.copy, Issue { what: event, given });
-            }
+            let given = self.enabling.give(event);
+            self.issues.insert(started.copy, Issue { what: event, given });
         }
         if let Some(order) = started.order.filter(|order| order.releases) {
             for touch in &started.writes {
@@ -665,7 +635,7 @@ impl Watch {
             Mark::Cluster(_) => self.causality.released_to_cluster(by, time, releases),
             _ => self.causality.order.give(by.warp, by.lanes, time),
         };
-        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        let given = self.enabling.give(event);
         let meeting = self.meetings.entry(mark).or_default();
         meeting.given.join(&given);
         meeting.known.join(&known);
@@ -674,7 +644,7 @@ impl Watch {
             meeting.waiting.push(event);
         }
         let (generation, before) = (meeting.generation, meeting.before);
-        if !self.scrutiny.phases || generation == 0 {
+        if generation == 0 {
             return;
         }
         let knows = |order: &super::order::Order<super::clock::Shared>| {
@@ -721,10 +691,8 @@ impl Watch {
         known.join(&exited_known);
         for event in waiting {
             self.causality.order.learn(event.by.warp, event.by.lanes, &known);
-            if self.scrutiny.phases {
-                self.enabling.learn(event.by, &given);
-                self.enabling.learn_mark(event.by, mark, generation);
-            }
+            self.enabling.learn(event.by, &given);
+            self.enabling.learn_mark(event.by, mark, generation);
         }
     }
 
@@ -751,10 +719,8 @@ impl Watch {
         if acquires {
             self.causality.order.learn(by.warp, by.lanes, &known);
         }
-        if self.scrutiny.phases {
-            self.enabling.learn(by, &given);
-            self.enabling.learn_mark(by, mark, generation);
-        }
+        self.enabling.learn(by, &given);
+        self.enabling.learn_mark(by, mark, generation);
     }
 
     fn note_remote(&mut self, region: Region, what: Happened, copy: Option<u32>) {
@@ -778,7 +744,7 @@ impl Watch {
         let event = Happened { by, time };
         let cta = self.topology.cta(by.warp);
         let known = self.causality.order.give(by.warp, by.lanes, time);
-        let given = if self.scrutiny.phases { self.enabling.give(event) } else { Given::default() };
+        let given = self.enabling.give(event);
         let exits = self.exits.entry(cta).or_default();
         exits.0.join(&given);
         exits.1.join(&known);
@@ -806,14 +772,38 @@ impl Watch {
         }
         self.shadow.forget(Region::Shared(cta));
     }
+}
 
-    /// A number that is the same for the same knowledge.
-    pub fn fingerprint(&self) -> u64 {
+impl Observer for Watch {
+    fn observe(&mut self, machine: &mut Machine) {
+        Watch::observe(self, machine);
+    }
+
+    /// Of what causality knows: that decides which races are still to come.
+    fn fingerprint(&self) -> u64 {
         let mut state = FxHasher::default();
         self.times.hash(&mut state);
         self.causality.hash_into(&mut state);
-        self.phases.fingerprint(&mut |part| part(&mut state));
+        self.phases.hash_into(&mut state);
+        let mut rest: u64 = 0;
+        let mut add = |part: &dyn Fn(&mut FxHasher)| {
+            let mut state = FxHasher::default();
+            part(&mut state);
+            rest = rest.wrapping_add(state.finish());
+        };
+        for flag in &self.flags {
+            add(&|state| flag.hash(state));
+        }
+        for (mark, meeting) in &self.meetings {
+            add(&|state| (mark, &meeting.known, &meeting.done.1).hash(state));
+        }
+        rest.hash(&mut state);
         state.finish()
+    }
+
+    fn has_failed(&self) -> bool {
+        let is_error = |race: &Race| !race.is_read_before_overwrite();
+        self.races.found.iter().any(is_error) || !self.outlived.is_empty()
     }
 }
 

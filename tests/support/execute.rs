@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 
 use mbar::check::{self, Settings};
-use mbar::diagnostic::{Ptxas, Severity};
+use mbar::diagnostic::{Diagnostic, Ptxas, Severity};
 use mbar::launch::{self, ArgumentKind, Launch, Overrides};
 use mbar::machine::choice::{Choose, Landing, Schedule, Strategy};
 use mbar::machine::event::Event;
-use mbar::machine::finding::{Fault, Outcome};
+use mbar::machine::finding::{Fault, Finding, Outcome};
 use mbar::machine::{Machine, Options, Reconverge, Statistics};
 use mbar::program::Program;
 use mbar::source::SourceFile;
@@ -18,6 +18,7 @@ use mbar::source::SourceFile;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     pub number: &'static str,
+    pub name: &'static str,
     pub kind: &'static str,
     pub severity: Severity,
     pub line: u32,
@@ -25,6 +26,39 @@ pub struct Found {
     pub message: String,
     /// The notes and helps, joined.
     pub more: String,
+}
+
+/// A finding with lines in place of spans.
+pub fn found(source: &SourceFile, finding: &Finding) -> Found {
+    let Diagnostic { severity, span, labels, message, notes, helps, .. } = &finding.diagnostic;
+    Found {
+        number: finding.rule.number,
+        name: finding.rule.rule.name,
+        kind: finding.rule.kind.as_str(),
+        severity: *severity,
+        line: source.line(span.start),
+        related: labels.iter().map(|label| source.line(label.span.start)).collect(),
+        message: message.clone(),
+        more: [notes.join("\n"), helps.join("\n")].join("\n"),
+    }
+}
+
+/// Whether one finding of a tagged kind names every line with that kind: `KIND` is an error, `KIND:warning` a
+/// warning.
+pub fn meets(tags: &[(u32, Vec<String>)], findings: &[Found]) -> bool {
+    let kinds = tags.iter().flat_map(|(_, kinds)| kinds);
+    kinds.into_iter().any(|tag| {
+        let lines = tags.iter().filter(|(_, kinds)| kinds.contains(tag)).map(|(line, _)| *line);
+        let lines: Vec<u32> = lines.collect();
+        let (kind, severity) = match tag.split_once(':') {
+            Some((kind, _)) => (kind, Severity::Warning),
+            None => (tag.as_str(), Severity::Error),
+        };
+        findings.iter().any(|found| {
+            let names = |line: &u32| found.line == *line || found.related.contains(line);
+            found.kind == kind && found.severity == severity && lines.iter().all(names)
+        })
+    })
 }
 
 /// A run that has ended.
@@ -105,15 +139,7 @@ impl Prepared {
             machine.compare(&self.launch);
         }
         let source = &self.program.module.source;
-        let findings = machine.findings.iter().map(|finding| Found {
-            number: finding.rule.number,
-            kind: finding.rule.kind.as_str(),
-            severity: finding.diagnostic.severity,
-            line: source.line(finding.diagnostic.span.start),
-            related: finding.diagnostic.labels.iter().map(|label| source.line(label.span.start)).collect(),
-            message: finding.diagnostic.message.clone(),
-            more: [finding.diagnostic.notes.join("\n"), finding.diagnostic.helps.join("\n")].join("\n"),
-        });
+        let findings = machine.findings.iter().map(|finding| found(source, finding));
         let buffers = self.launch.arguments.iter().enumerate();
         let memory = buffers.filter(|(_, argument)| matches!(argument.kind, ArgumentKind::Buffer { .. }));
         let memory = memory.map(|(index, argument)| {

@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod execute;
+pub mod judge;
 
 use std::fmt::Write as _;
 use std::fs;

@@ -15,7 +15,7 @@ use crate::machine::space::SHARED_WINDOW;
 use crate::machine::words::count;
 
 /// Where an address points.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Place {
     /// Into a piece of global memory, at an offset.
     Global(usize, usize),
@@ -62,7 +62,7 @@ pub(super) const MOST_LOCAL: usize = 512 << 10;
 
 impl Machine<'_> {
     /// The base of an address for each lane.
-    pub(super) fn bases(&self, doing: &Doing, address: &Address) -> Column {
+    pub(in crate::machine) fn bases(&self, doing: &Doing, address: &Address) -> Column {
         match address.base {
             Base::Source(source) => self.values(doing, source),
             Base::Frame => [doing.frame.local.into(); LANES],
@@ -80,7 +80,7 @@ impl Machine<'_> {
 
     /// Where `size` bytes at `base` plus the address's offset are, as warp `warp` sees it.
     #[inline]
-    pub(super) fn place(
+    pub(in crate::machine) fn place(
         &self,
         warp: usize,
         address: &Address,
@@ -533,10 +533,10 @@ impl Machine<'_> {
 
 /// What an access touches: `size` bytes from `base` and its address's offset on, a multiple of `align`.
 #[derive(Clone, Copy)]
-pub(super) struct Extent {
-    pub(super) base: u64,
-    pub(super) size: u64,
-    pub(super) align: u64,
+pub(in crate::machine) struct Extent {
+    pub(in crate::machine) base: u64,
+    pub(in crate::machine) size: u64,
+    pub(in crate::machine) align: u64,
 }
 
 impl Extent {

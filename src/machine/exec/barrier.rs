@@ -162,6 +162,8 @@ impl Machine<'_> {
     pub(super) fn object_now(&self, cta: u32, address: u32) -> event::Object {
         let object = self.ctas[cta as usize].objects.get(&address);
         let (lifetime, phase) = object.map_or((0, 0), |o| (o.lifetime, o.barrier.phase()));
+        // A CTA counts its own.
+        let lifetime = if lifetime == 0 { 0 } else { u64::from(cta) << 32 | u64::from(lifetime) };
         event::Object { cta, address, lifetime, phase }
     }
 
@@ -249,10 +251,9 @@ impl Machine<'_> {
                 }
             }
             let (unit, effect) = barrier::Barrier::new(layout, counts[lane] as u32);
-            self.lifetimes += 1;
+            let lifetime = self.ctas[cta as usize].next_lifetime(cta);
             let old = self.object(cta, address).map(|object| object.counts);
-            let object =
-                Object { counts: old.unwrap_or_default(), ..Object::new(unit, self.lifetimes, site) };
+            let object = Object { counts: old.unwrap_or_default(), ..Object::new(unit, lifetime, site) };
             let offset = (u64::from(address) - self.shared_start()) as usize;
             let owner = &mut self.ctas[cta as usize];
             owner.objects.insert(address, object);
@@ -590,6 +591,43 @@ impl Machine<'_> {
             let what = BarrierStep::Ask { phase, passed };
             self.note_use(Site { lanes, ..by }, (cta, address), what, order);
         }
+    }
+
+    /// Whether an operation is a wait that would block all lanes of its group now.
+    pub(in crate::machine) fn would_block(&self, doing: &Doing, barrier: &code::Barrier) -> bool {
+        let BarrierOp::Wait { parity, blocks: true, phase_type } = barrier.op else { return false };
+        let Some(value) = barrier.value else { return false };
+        let undefined =
+            |source| local::undefined_lanes(&self.warps[doing.warp].registers, &doing.frame, source);
+        let base = match barrier.address.base {
+            code::Base::Source(source) => undefined(source),
+            code::Base::Zero | code::Base::Frame => 0,
+        };
+        let group = &self.warps[doing.warp].groups[doing.group];
+        if (base | undefined(value)) & doing.lanes != 0 || group.mask != doing.lanes || group.gave_up {
+            return false;
+        }
+        let (bases, values) = (self.bases(doing, &barrier.address), self.values(doing, value));
+        lanes(doing.lanes).all(|lane| {
+            let Ok(Place::Shared(cta, offset)) =
+                self.place(doing.warp, &barrier.address, Extent::natural(bases[lane], 8))
+            else {
+                return false;
+            };
+            let address = offset as u32 + self.shared_start() as u32;
+            let object = self.ctas[cta as usize].objects.get(&address);
+            let Some(object) = object.filter(|object| object.valid && cta == self.warps[doing.warp].cta)
+            else {
+                return false;
+            };
+            let token = Token(values[lane]);
+            let age = token.age(object.barrier.phase());
+            let (asked, proper) = match parity {
+                true => (values[lane] as u32, values[lane] as u32 <= 1),
+                false => (token.parity(), token.is_of(object.lifetime) && age.is_some_and(|age| age <= 1)),
+            };
+            proper && !object.barrier.is_complete(asked, phase_type)
+        })
     }
 
     fn answer(&mut self, doing: &Doing, barrier: &code::Barrier, used: &[Used], complete: Mask) {

@@ -12,7 +12,8 @@ mod sync;
 mod tensor;
 mod update;
 
-pub use access::Place;
+pub(in crate::machine) use access::Extent;
+pub use access::{Place, Reach};
 
 use super::Machine;
 use super::code::{Op, Pc};
@@ -243,7 +244,7 @@ impl Machine<'_> {
     }
 
     /// The values of a source.
-    pub(super) fn values(&self, doing: &Doing, source: code::Src) -> super::column::Column {
+    pub(in crate::machine) fn values(&self, doing: &Doing, source: code::Src) -> super::column::Column {
         local::fetch(&self.code, &self.warps[doing.warp].registers, &doing.frame, source)
     }
 

@@ -13,7 +13,7 @@ mod warp;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::code::{Code, Dst, Guard, Inst, NONE, Op, Pc, Pred, Slot, Src};
+use super::code::{BarrierOp, Code, CtaBarrierKind, Dst, Guard, Inst, NONE, Op, Pc, Pred, Slot, Src};
 use super::image::Image;
 use super::scalar::{self, BoolOp, Decoded, ScalarOp, Signs};
 use crate::isa::{Form, RowMatch};
@@ -51,6 +51,11 @@ pub fn lower(program: &Program, kernel: usize, image: &Image) -> Code {
         Lowerer::new(&mut shared, &program.routines[routine], index, routine == kernel).routine();
     }
     shared.code.kernel = 0;
+    let splits = |inst: &Inst| matches!(&inst.op, Op::Cta(barrier) if barrier.kind == CtaBarrierKind::Arrive);
+    shared.code.splits_barriers = shared.code.insts.iter().any(splits);
+    let completes =
+        |inst: &Inst| matches!(&inst.op, Op::Barrier(barrier) if barrier.op == BarrierOp::CompleteTx);
+    shared.code.completes_by_hand = shared.code.insts.iter().any(completes);
     shared.code
 }
 

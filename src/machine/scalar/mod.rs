@@ -13,7 +13,9 @@ mod tests;
 mod video;
 
 pub use decode::decode;
-pub use op::{BoolOp, CarryKind, CarryOp, CompareOp, Decoded, Float, Int, IntOp, LogicOp, ScalarOp, Signs};
+pub use op::{
+    BoolOp, CarryKind, CarryOp, Cmp, CompareOp, Decoded, Float, Int, IntOp, LogicOp, ScalarOp, Signs,
+};
 pub use shadow::shadow;
 
 use op::SetType;

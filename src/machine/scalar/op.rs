@@ -1,7 +1,7 @@
 //! What a scalar instruction computes: operation, types and modes, in a few bytes.
 
 /// An integer type. The types below 8 bits exist for packing only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Int {
     /// 2 bits, unsigned.
     U2,
@@ -97,7 +97,7 @@ impl Int {
 }
 
 /// A floating-point type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Float {
     /// IEEE binary16.
     F16,
@@ -148,7 +148,7 @@ impl Float {
 }
 
 /// How many values lie side by side in an operand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Lanes {
     /// One.
     One,
@@ -170,7 +170,7 @@ impl Lanes {
 }
 
 /// Rounding.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Rounding {
     /// To nearest, ties to even.
     Nearest,
@@ -187,7 +187,7 @@ pub enum Rounding {
 }
 
 /// Modifiers of floating-point operations, a set of bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
@@ -222,7 +222,7 @@ impl Flags {
 }
 
 /// An operation on integers of one type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IntOp {
     /// a + b
     Add,
@@ -312,7 +312,7 @@ impl IntOp {
 }
 
 /// A bitwise operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LogicOp {
     /// And.
     And,
@@ -327,7 +327,7 @@ pub enum LogicOp {
 }
 
 /// How a permutation of bytes reads its selector.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Permutation {
     /// Four selectors of four bits; the top bit replicates the sign of the byte.
     Index,
@@ -346,7 +346,7 @@ pub enum Permutation {
 }
 
 /// An operation on floating-point values of one type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FloatOp {
     /// a + b
     Add,
@@ -390,7 +390,7 @@ impl FloatOp {
 }
 
 /// A function that the chip approximates; its last bits are not promised here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Approximation {
     /// a / b
     Div,
@@ -421,7 +421,7 @@ pub enum Approximation {
 }
 
 /// A property of a floating-point value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Property {
     /// Neither infinite nor NaN.
     Finite,
@@ -438,7 +438,7 @@ pub enum Property {
 }
 
 /// A comparison. Integers know the first six only.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cmp {
     /// a = b
     Eq,
@@ -471,7 +471,7 @@ pub enum Cmp {
 }
 
 /// What is compared, and how.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CompareOp {
     /// Integers or bits.
     Int(Cmp, Int),
@@ -482,7 +482,7 @@ pub enum CompareOp {
 }
 
 /// How a comparison is combined with a predicate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BoolOp {
     /// And.
     And,
@@ -504,7 +504,7 @@ impl BoolOp {
 }
 
 /// The result type of a comparison that writes a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SetType {
     /// 16 ones.
     U16,
@@ -523,7 +523,7 @@ pub enum SetType {
 }
 
 /// The operation of a video instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VideoOp {
     /// a + b
     Add,
@@ -550,7 +550,7 @@ pub enum VideoOp {
 }
 
 /// What a video instruction does with its third source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Second {
     /// Nothing; for packed values: lanes that the mask leaves out come from it.
     None,
@@ -563,7 +563,7 @@ pub enum Second {
 }
 
 /// The signs of a video instruction's types and its saturation, a set of bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Signs(pub u8);
 
 impl Signs {
@@ -585,7 +585,7 @@ impl Signs {
 }
 
 /// What a scalar instruction computes from up to four sources.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScalarOp {
     /// The source itself, of 1 to 64 bits.
     Mov(u8),
@@ -656,7 +656,7 @@ pub enum ScalarOp {
 }
 
 /// Arithmetic with the carry flag.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CarryOp {
     /// What.
     pub op: CarryKind,
@@ -671,7 +671,7 @@ pub struct CarryOp {
 }
 
 /// The operation of a [`CarryOp`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CarryKind {
     /// a + b
     Add,
@@ -694,7 +694,7 @@ impl CarryOp {
 }
 
 /// What a matched row of a scalar form computes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Decoded {
     /// A value; a predicate destination takes its lowest bit.
     Value(ScalarOp),

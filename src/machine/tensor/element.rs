@@ -1,7 +1,7 @@
 //! The types of a tensor's elements, and what a load does to their values.
 
 /// The type of a tensor's elements, in the order of the numbers in PTX.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Element {
     /// 8-bit unsigned integer.
     U8,

@@ -1,0 +1,155 @@
+//! The verdict on whole programs: faults after public bug reports, the programs of the programming guide, rings
+//! and loops that ran on an H200.
+
+mod support;
+
+use mbar::verify::Verdict;
+use support::execute::{Prepared, meets};
+use support::judge::{Judged, judge, settings};
+use support::{Failures, files, read, short_name, tags};
+
+/// The right ones among the cases need no more states than this.
+const ENOUGH: u64 = 20_000;
+
+/// A case that can be launched, and that the assembler takes.
+struct Case {
+    name: String,
+    prepared: Prepared,
+    tags: Vec<(u32, Vec<String>)>,
+}
+
+fn cases() -> Vec<Case> {
+    let runs = |path: &&std::path::PathBuf| read(path).contains("// mbar: launch");
+    let for_check = |tags: &[(u32, Vec<String>)]| {
+        tags.iter().any(|(_, kinds)| kinds.iter().any(|kind| kind.starts_with("check")))
+    };
+    let paths = files("cases", "ptx");
+    let cases = paths.iter().filter(runs).filter(|path| !for_check(&tags(&read(path))));
+    cases
+        .map(|path| Case {
+            name: short_name(path),
+            prepared: Prepared::read(path),
+            tags: tags(&read(path)),
+        })
+        .collect()
+}
+
+#[test]
+fn faulty_cases_are_violated_on_their_lines() {
+    let mut failures = Failures::default();
+    let mut found = 0;
+    for case in cases().iter().filter(|case| !case.tags.is_empty()) {
+        found += 1;
+        let judged = judge(&case.prepared, &settings(ENOUGH));
+        let repeats = judged.replay.is_some();
+        if judged.verdict != Verdict::Violated || !meets(&case.tags, &judged.findings) || !repeats {
+            failures.push(format!("{}: {:?}: {}", case.name, case.tags, judged.in_words()));
+        }
+    }
+    assert_eq!(found, 26);
+    failures.report("The case's header tells what a right report says.");
+}
+
+/// The case for `check` whose fault a run shows, too.
+#[test]
+fn a_wait_before_the_commit_is_a_race() {
+    let path = support::data("cases/b50.ptx");
+    let judged = judge(&Prepared::read(&path), &settings(ENOUGH));
+    assert_eq!(judged.verdict, Verdict::Violated, "{}", judged.in_words());
+    assert!(judged.findings.iter().any(|found| found.kind == "race" && found.line == 36 && found.related == [30]));
+}
+
+/// Neither an error nor a doubt; some warnings are deserved.
+fn complain_unless_it_holds(failures: &mut Failures, name: &str, judged: &Judged) {
+    if judged.verdict != Verdict::Holds || judged.has_errors() {
+        failures.push(format!("{name}: {}", judged.in_words()));
+    }
+}
+
+#[test]
+fn right_cases_hold() {
+    let mut failures = Failures::default();
+    let mut right = 0;
+    for case in cases().iter().filter(|case| case.tags.is_empty()) {
+        right += 1;
+        complain_unless_it_holds(&mut failures, &case.name, &judge(&case.prepared, &settings(ENOUGH)));
+    }
+    assert!(right >= 40, "only {right} right programs");
+    failures.report("A false error is the worst defect.");
+}
+
+/// What is stable by one run is clean when all schedules are explored.
+#[test]
+fn right_cases_explore_clean() {
+    let mut failures = Failures::default();
+    for case in cases().iter().filter(|case| case.tags.is_empty()) {
+        let settings = mbar::verify::Settings { explore: true, ..settings(ENOUGH) };
+        let judged = judge(&case.prepared, &settings);
+        let explored = judged.grounds.iter().any(|ground| ground.contains("explored"));
+        assert!(explored, "{} was not explored", case.name);
+        complain_unless_it_holds(&mut failures, &case.name, &judged);
+    }
+    failures.report("The argument of stability and the search must agree.");
+}
+
+/// It executes a `trap`: the primitives that it calls have no other body for this target.
+const TRAPS: &[&str] = &["guide/02_phase_prim.sm_80.ptx"];
+
+/// Control flow that depends on an atomic's old value (a barrier with a completion function, the destructor
+/// of a pipeline, for which the lanes that are active count themselves), or on who takes over a cluster.
+const DEPENDS: &[&str] = &[
+    "guide/04_completion_barrier.",
+    "guide/04_completion_barrier_assert.",
+    "guide/09_pipeline_single.",
+    "guide/10_pipeline_multi.",
+    "guide/10_pipeline_partitioned.",
+    "guide/18_clc.",
+];
+
+#[test]
+fn programs_of_the_guide_hold() {
+    let mut failures = Failures::default();
+    for path in files("guide", "ptx") {
+        let name = short_name(&path);
+        let judged = judge(&Prepared::read(&path), &settings(500));
+        if TRAPS.contains(&name.as_str()) {
+            assert_eq!(judged.verdict, Verdict::Violated, "{name}: {}", judged.in_words());
+        } else if DEPENDS.iter().any(|start| name.starts_with(start)) {
+            let names_the_line = judged.grounds.iter().any(|ground| ground.contains("depends on"));
+            if judged.verdict != Verdict::Inconclusive || judged.has_errors() || !names_the_line {
+                failures.push(format!("{name}: {}", judged.in_words()));
+            }
+        } else {
+            complain_unless_it_holds(&mut failures, &name, &judged);
+        }
+    }
+    failures.report("These are right programs.");
+}
+
+/// Where an elected lane acts for its warp, the lanes may separate; where a bulk copy overwrites what loads
+/// have read, most shipped code leaves the fence out.
+#[test]
+fn rings_and_loops_of_the_chip_hold() {
+    let mut failures = Failures::default();
+    let mut count = 0;
+    for path in files("hw/random", "ptx") {
+        let name = short_name(&path);
+        if !name.contains("pipe11") && !name.contains("loop11") {
+            continue;
+        }
+        count += 1;
+        let judged = judge(&Prepared::read(&path), &settings(0));
+        complain_unless_it_holds(&mut failures, &name, &judged);
+        let expected = ["lanes-may-separate", "proxy-order-of-reads"];
+        let others = judged.findings.iter().filter(|found| !expected.contains(&found.name));
+        if others.count() > 0 {
+            failures.push(format!("{name}: {}", judged.in_words()));
+        }
+        let elected = name.contains("_bulk");
+        if elected != judged.findings.iter().any(|found| found.name == "lanes-may-separate") {
+            failures.push(format!("{name}: elected lanes: {}", judged.in_words()));
+        }
+    }
+    assert_eq!(count, 80);
+    failures.report("These ran on the chip with the right results.");
+}
