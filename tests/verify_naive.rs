@@ -14,8 +14,9 @@ use mbar::machine::cta::Site;
 use mbar::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Started, Touch, Touching};
 use mbar::machine::order::{Fence, Order, ProxyFence, Scope};
 use mbar::machine::{Options, Place};
-use mbar::verify::{self, Settings};
+use mbar::verify;
 use support::execute::Prepared;
+use support::judge::settings;
 use support::{Failures, Random, lines_of};
 
 /// Up to when each thread is known; behind the threads, whether the end of a copy is.
@@ -658,8 +659,8 @@ fn races_are_those_of_a_plain_reading() {
         let ran = prepared.run(options, &mut Strategy::new(Schedule::RoundRobin, Landing::Lazy, 0));
         let mut naive = Naive::new(ctas, per_cta, cluster);
         ran.events.iter().for_each(|event| naive.see(event));
-        let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1 };
-        let Ok(done) = verify::verify(&prepared.program, &prepared.launch, &settings, &mut |_| {}) else {
+        let settings = settings(0);
+        let Ok(done) = verify::verify(&prepared.program, &prepared.launch, &settings, &|_| {}) else {
             panic!("no machine")
         };
         let source = &prepared.program.module.source;
