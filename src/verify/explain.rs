@@ -9,7 +9,7 @@ use super::shadow::{Access, Does, Region, Who};
 use super::values::{Cause, Decides, Decision};
 use super::watch::{Outlived, Watch};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::isa::{Form, OPS};
+use crate::isa::OPS;
 use crate::machine::code::Family;
 use crate::machine::cta::Site;
 use crate::machine::finding::Finding;
@@ -17,6 +17,7 @@ use crate::machine::order::Scope;
 use crate::machine::rule::RunRule;
 use crate::machine::words::count;
 use crate::machine::{Machine, Place};
+use crate::program::meaning::Meaning;
 
 /// The words for what a run of a machine showed.
 pub struct Explain<'a, 'p> {
@@ -428,7 +429,9 @@ fn rule_of(race: &Race) -> &'static RunRule {
 
 /// How the fence between the generic and the asynchronous proxy is spelled.
 fn proxy_fence() -> String {
-    let has = |op: &&crate::isa::table::Op| op.rows.iter().any(|row| row.form == Form::FenceProxyAsync);
+    let has = |op: &&crate::isa::table::Op| {
+        op.rows.iter().any(|row| Meaning::of(row.form) == Meaning::FenceProxyAsync)
+    };
     let name = OPS.iter().find(has).map_or("the proxy fence", |op| op.name);
     format!("{name}{}", crate::isa::Mod::Async.text())
 }
