@@ -11,14 +11,20 @@ use mbar::machine::choice::{Landing, Schedule, Strategy};
 use mbar::machine::code::Family;
 use mbar::machine::column::lanes;
 use mbar::machine::cta::Site;
-use mbar::machine::event::{Accessed, Event, Started, Touch, Touching};
+use mbar::machine::event::{Accessed, BarrierStep, BarrierUse, Event, Started, Touch, Touching};
 use mbar::machine::order::{Fence, Order, ProxyFence, Scope};
 use mbar::machine::{Options, Place};
-use mbar::verify::{self, Settings};
+use mbar::verify;
 use support::execute::Prepared;
+use support::judge::settings;
 use support::{Failures, Random, lines_of};
 
+/// Up to when each thread is known; behind the threads, whether the end of a copy is.
 type Clock = Vec<u32>;
+
+/// So many parts of copies are counted by barriers at most.
+const MOST_COUNTED: usize = 1024;
+
 type Spot = (Option<u32>, usize);
 
 /// An access of one thread, or of its part of a copy.
@@ -66,9 +72,14 @@ struct Naive {
     own: BTreeMap<(Spot, usize), Clock>,
     own_scope: BTreeMap<(Spot, usize), Scope>,
     meetings: BTreeMap<(usize, u32), (Clock, Vec<usize>)>,
+    clusters: BTreeMap<usize, (Clock, Clock)>,
+    /// What arrivals at an mbarrier object released, and what of that a complete phase shows.
+    objects: BTreeMap<(u32, u32), (Vec<Release>, Vec<Release>)>,
     /// When a thread had waited for its part of a copy: for its reads, for its writes.
     read: BTreeMap<(u32, usize), u32>,
     written: BTreeMap<(u32, usize), u32>,
+    /// The place in clocks of a thread's part of a copy that a barrier counts.
+    counted: BTreeMap<(u32, usize), usize>,
     /// Fences between proxies: by whom, when, what was known, shared or global memory.
     proxies: Vec<(usize, u32, Clock, bool, bool)>,
     races: BTreeSet<(u32, u32)>,
@@ -95,7 +106,7 @@ fn join(clock: &mut Clock, other: &Clock) {
 impl Naive {
     fn new(ctas: usize, per_cta: usize, per_cluster: usize) -> Naive {
         let threads = ctas * per_cta;
-        let thread = Thread { clock: vec![0; threads], ..Thread::default() };
+        let thread = Thread { clock: vec![0; threads + MOST_COUNTED], ..Thread::default() };
         Naive {
             per_cta,
             per_cluster,
@@ -105,8 +116,11 @@ impl Naive {
             own: BTreeMap::new(),
             own_scope: BTreeMap::new(),
             meetings: BTreeMap::new(),
+            clusters: BTreeMap::new(),
+            objects: BTreeMap::new(),
             read: BTreeMap::new(),
             written: BTreeMap::new(),
+            counted: BTreeMap::new(),
             proxies: Vec::new(),
             races: BTreeSet::new(),
             events: 0,
@@ -137,7 +151,7 @@ impl Naive {
             Event::Access(accessed) => self.access(accessed),
             Event::Met { by, orders: true } => {
                 let all = self.of(*by);
-                let mut met = vec![0; self.threads.len()];
+                let mut met = vec![0; self.threads.len() + MOST_COUNTED];
                 for &thread in &all {
                     self.tick(thread);
                     join(&mut met, &self.threads[thread].clock);
@@ -146,7 +160,7 @@ impl Naive {
             }
             Event::CtaArrived { by, id, waits } => {
                 let all = self.of(*by);
-                let empty = vec![0; self.threads.len()];
+                let empty = vec![0; self.threads.len() + MOST_COUNTED];
                 for &thread in &all {
                     self.tick(thread);
                     let clock = self.threads[thread].clock.clone();
@@ -160,8 +174,56 @@ impl Naive {
                 let (known, waiting) = self.meetings.remove(&(*cta as usize, *id)).expect("somebody came");
                 waiting.iter().for_each(|&thread| join(&mut self.threads[thread].clock, &known));
             }
+            Event::ClusterArrived { by, releases } => {
+                for thread in self.of(*by) {
+                    self.tick(thread);
+                    let all = self.released(thread, *releases, Scope::Cluster);
+                    let empty = vec![0; self.threads.len() + MOST_COUNTED];
+                    let cluster = self.clusters.entry(thread / self.per_cta / self.per_cluster);
+                    let (known, _) = cluster.or_insert_with(|| (empty.clone(), empty));
+                    let wide = all.iter().filter(|(scope, ..)| *scope >= Scope::Cluster);
+                    wide.for_each(|(.., clock)| join(known, clock));
+                }
+            }
+            Event::ClusterReleased { cluster } => {
+                if let Some((known, done)) = self.clusters.get_mut(&(*cluster as usize)) {
+                    done.clone_from(known);
+                    known.fill(0);
+                }
+            }
+            Event::ClusterWaited { by, acquires: true } => {
+                for thread in self.of(*by) {
+                    if let Some((_, done)) = self.clusters.get(&(thread / self.per_cta / self.per_cluster)) {
+                        join(&mut self.threads[thread].clock, done);
+                    }
+                }
+            }
+            Event::Barrier(used) => self.object(used),
+            Event::Phase { cta, address, .. } => {
+                let (released, shown) = self.objects.entry((*cta, *address)).or_default();
+                shown.clone_from(released);
+            }
             Event::Fence { by, fence } => self.fence(*by, *fence),
             Event::Start(started) => self.start(started),
+            Event::Delivered { copy, object, .. } => {
+                let parts: BTreeSet<usize> = self
+                    .past
+                    .values()
+                    .flatten()
+                    .filter(|p| p.copy == Some(*copy))
+                    .map(|p| p.thread)
+                    .collect();
+                parts.iter().for_each(|&thread| self.count((*copy, thread), (object.cta, object.address)));
+            }
+            Event::Triggered { by, last, object } => {
+                for thread in self.of(*by) {
+                    let Groups { closed, open } = &self.threads[thread].groups[index(Family::Small)];
+                    let all: Vec<u32> = closed.iter().flatten().chain(open).copied().collect();
+                    for copy in all.into_iter().filter(|copy| copy <= last) {
+                        self.count((copy, thread), (object.cta, object.address));
+                    }
+                }
+            }
             Event::Commit { by, family } => {
                 for thread in self.of(*by) {
                     let groups = &mut self.threads[thread].groups[index(*family)];
@@ -184,6 +246,53 @@ impl Naive {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A phase of a barrier counts a thread's part of a copy.
+    fn count(&mut self, part: (u32, usize), object: (u32, u32)) {
+        let next = self.threads.len() + self.counted.len();
+        let at = *self.counted.entry(part).or_insert(next);
+        let mut clock = vec![0; self.threads.len() + MOST_COUNTED];
+        clock[at] = 1;
+        let first = object.0 as usize * self.per_cta;
+        self.objects.entry(object).or_default().0.push((Scope::Cluster, first, clock));
+    }
+
+    /// What a thread releases with an operation of a scope.
+    fn released(&self, thread: usize, releases: bool, scope: Scope) -> Vec<Release> {
+        let Thread { clock, fences, .. } = &self.threads[thread];
+        let fences = fences.iter().map(|(of, clock)| ((*of).min(scope), thread, clock.clone()));
+        fences.chain(releases.then(|| (scope, thread, clock.clone()))).collect()
+    }
+
+    /// What a thread sees of what others released, with an operation of a scope.
+    fn sees(&mut self, thread: usize, releases: &[Release], order: Order) {
+        for (other, from, clock) in releases {
+            if self.includes(*other, *from, thread) && self.includes(order.scope, thread, *from) {
+                match order.acquires {
+                    true => join(&mut self.threads[thread].clock, clock),
+                    false => self.threads[thread].observed.push((*other, *from, clock.clone())),
+                }
+            }
+        }
+    }
+
+    fn object(&mut self, used: &BarrierUse) {
+        let at = (used.object.cta, used.object.address);
+        for thread in self.of(used.by) {
+            self.tick(thread);
+            match used.what {
+                BarrierStep::Arrive { .. } => {
+                    let all = self.released(thread, used.order.releases, used.order.scope);
+                    self.objects.entry(at).or_default().0.extend(all);
+                }
+                BarrierStep::Ask { phase: 0.., passed: true } => {
+                    let shown = self.objects.get(&at).map(|(_, shown)| shown.clone()).unwrap_or_default();
+                    self.sees(thread, &shown, used.order);
+                }
+                _ => {}
+            }
         }
     }
 
@@ -299,7 +408,9 @@ impl Naive {
             None => clock[old.thread] >= old.time,
             Some(copy) => {
                 let ends = if old.writes { &self.written } else { &self.read };
-                ends.get(&(copy, old.thread)).is_some_and(|&time| clock[old.thread] >= time)
+                let part = (copy, old.thread);
+                ends.get(&part).is_some_and(|&time| clock[old.thread] >= time)
+                    || self.counted.get(&part).is_some_and(|&at| clock[at] > 0)
             }
         }
     }
@@ -353,23 +464,13 @@ impl Naive {
     ) {
         let before = self.flags.get(&flag).cloned().unwrap_or_default();
         if reads {
-            let seen = before.iter().filter(|(other, from, _)| {
-                self.includes(*other, *from, thread) && self.includes(order.scope, thread, *from)
-            });
-            for release in seen.cloned().collect::<Vec<_>>() {
-                match order.acquires {
-                    true => join(&mut self.threads[thread].clock, &release.2),
-                    false => self.threads[thread].observed.push(release),
-                }
-            }
+            self.sees(thread, &before, order);
         }
         if !writes {
             return;
         }
         let mut all = if updates { before } else { Vec::new() };
-        for (scope, clock) in &self.threads[thread].fences {
-            all.push(((*scope).min(order.scope), thread, clock.clone()));
-        }
+        all.extend(self.released(thread, false, order.scope));
         let own = (flag.0, thread);
         if order.releases {
             self.own.insert(own, self.threads[thread].clock.clone());
@@ -383,14 +484,14 @@ impl Naive {
 }
 
 /// A program of random accesses and synchronisation, with its launch.
-fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, copies: bool) -> String {
+fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, kind: u64) -> String {
     let mut text = format!("// mbar: launch grid={ctas} block={per_cta} cluster={cluster}\n");
     text.push_str("// mbar: arg p = u32[256] fill 0\n.version 8.6\n.target sm_90\n.address_size 64\n");
     text.push_str(
         ".visible .entry k(.param .u64 p)\n{\n.reg .pred %p<8>;\n.reg .b32 %r<24>;\n.reg .b64 %d<16>;\n",
     );
     text.push_str(
-        ".shared .align 16 .b32 s[128];\nld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, s;\n",
+        ".shared .align 16 .b32 s[128];\n.shared .align 8 .b64 bar;\nld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, s;\n",
     );
     text.push_str("mov.u32 %r2, %ctaid.x;\nsetp.lt.u32 %p0, %r0, 16;\nsetp.eq.u32 %p1, %r0, 3;\nsetp.ge.u32 %p2, %r0, 32;\n");
     text.push_str("and.b32 %r3, %r0, 1;\nsetp.eq.u32 %p3, %r3, 0;\nsetp.eq.u32 %p4, %r2, 0;\nsetp.eq.and.u32 %p5, %r0, 5, %p4;\n");
@@ -405,9 +506,42 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, cop
             .expect("a string");
     }
     text.push_str("mov.u32 %r20, 1;\n");
+    let mut arrived = false;
+    if kind == 2 {
+        text.push_str("setp.eq.u32 %p6, %r0, 0;\n@%p6 mbarrier.init.shared.b64 [bar], 64;\nmov.u32 %r22, %cluster_ctarank;\n");
+        text.push_str(
+            "xor.b32 %r22, %r22, 1;\nmov.u32 %r23, bar;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n",
+        );
+        if cluster == 2 {
+            text.push_str(
+                "mapa.shared::cluster.u32 %r23, %r23, %r22;\nmapa.shared::cluster.u32 %r22, %r1, %r22;\n",
+            );
+        }
+    }
     let guards = ["", "", "@%p0 ", "@!%p0 ", "@%p1 ", "@%p2 ", "@!%p2 ", "@%p3 ", "@%p4 ", "@!%p4 ", "@%p5 "];
     let scopes = ["cta", "cluster", "gpu", "sys"];
-    for _ in 0..4 + random.below(10) {
+    if kind > 2 {
+        let counts = if kind == 3 { 1 } else { per_cta };
+        writeln!(
+            text,
+            "setp.eq.u32 %p6, %r0, 0;\n@%p6 mbarrier.init.shared.b64 [bar], {counts};\nbar.sync 0;"
+        )
+        .expect("a string");
+    }
+    let lines = 4 + random.below(10);
+    let (issue, wait) = (random.below(lines), random.below(lines));
+    for number in 0..lines {
+        if kind > 2 && number == issue.min(wait) {
+            text.push_str(match kind {
+                3 => "@%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 64;\n@%p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%d0], 64, [bar];\n",
+                _ => "cp.async.mbarrier.arrive.noinc.shared.b64 [bar];\n",
+            });
+        }
+        if kind > 2 && number == issue.max(wait) {
+            let order = random.pick(&["", "", ".acquire.cluster", ".relaxed.cta"]);
+            let skip = random.pick(&["@%p3 bra SKIP;\n", "", "@%p1 bra SKIP;\n"]);
+            writeln!(text, "{skip}WAIT:\nmbarrier.try_wait.parity{order}.shared.b64 %p7, [bar], 0;\n@!%p7 bra WAIT;\nSKIP:").expect("a string");
+        }
         let guard = random.pick(&guards).to_string();
         let at = random.below(5);
         let (space, address) = match random.below(2) {
@@ -421,7 +555,14 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, cop
         let scope = random.pick(&scopes).to_string();
         let value = random.pick(&["%r0", "%r20"]).to_string();
         let one = random.pick(&["@%p1 ", "@%p5 "]).to_string();
-        let line = match random.below(if copies { 28 } else { 16 }) {
+        let choice = match kind {
+            0 => random.below(16),
+            1 => random.below(28),
+            3 => [random.below(16), 22 + random.below(6)][random.below(2)],
+            4 => [random.below(9), 16 + random.below(6)][random.below(2)],
+            _ => [random.below(16), 28 + random.below(6)][random.below(2)],
+        };
+        let line = match choice {
             0..=2 => format!("{guard}st.{space}.u32 [{address}], {value}"),
             3..=5 => format!("{guard}ld.{space}.u32 %r21, [{address}]"),
             6 => "bar.warp.sync -1".to_string(),
@@ -443,6 +584,36 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, cop
                 format!("{guard}atom.{kind}.{scope}.{}.add.u32 %r21, [{}], 1", flag.0, flag.1)
             }
             14 => "shfl.sync.bfly.b32 %r21, %r0, 1, 31, -1".to_string(),
+            28 | 29 => {
+                let whole = random.pick(&["", "@%p2 ", "@!%p2 "]);
+                let order = random.pick(&["", ".release.cluster", ".relaxed.cta", ".relaxed.cluster"]);
+                match cluster == 2 && random.below(2) == 0 {
+                    true => {
+                        let order = random.pick(&[".release.cluster", ".relaxed.cluster", ".release.cta"]);
+                        format!("{whole}mbarrier.arrive{order}.shared::cluster.b64 _, [%r23]")
+                    }
+                    false => format!("{whole}mbarrier.arrive{order}.shared::cta.b64 _, [bar]"),
+                }
+            }
+            30 | 31 => {
+                let order = random.pick(&["", ".acquire.cluster", ".relaxed.cta", ".relaxed.cluster"]);
+                format!(
+                    "{guard}mbarrier.test_wait.parity{order}.shared::cta.b64 %p7, [bar], {}",
+                    random.below(2)
+                )
+            }
+            32 if arrived => {
+                arrived = false;
+                "barrier.cluster.wait".to_string()
+            }
+            32 => {
+                arrived = true;
+                format!("barrier.cluster.arrive{}", random.pick(&["", ".relaxed"]))
+            }
+            _ if cluster == 2 && kind == 2 => match random.below(2) {
+                0 => format!("{guard}st.shared::cluster.u32 [%r22+{}], {value}", 4 * random.below(4)),
+                _ => format!("{guard}ld.shared::cluster.u32 %r21, [%r22+{}]", 4 * random.below(4)),
+            },
             16..=18 => {
                 let (to, from) = (10 + random.below(5), 1 + random.below(5));
                 format!("{guard}cp.async.ca.shared.global [%r{to}], [%d{from}], 4")
@@ -465,6 +636,12 @@ fn program(random: &mut Random, ctas: usize, per_cta: usize, cluster: usize, cop
         };
         writeln!(text, "{line};").expect("a string");
     }
+    if arrived {
+        text.push_str("barrier.cluster.wait;\n");
+    }
+    if kind == 2 {
+        text.push_str("barrier.cluster.arrive;\nbarrier.cluster.wait;\n");
+    }
     text.push_str("ret;\n}\n");
     text
 }
@@ -476,21 +653,21 @@ fn races_are_those_of_a_plain_reading() {
     for seed in 0..count {
         let mut random = Random::new(seed);
         let (ctas, per_cta, cluster) = [(1, 32, 1), (1, 64, 1), (2, 32, 1), (2, 64, 2)][random.below(4)];
-        let text = program(&mut random, ctas, per_cta, cluster, seed % 2 == 1);
+        let text = program(&mut random, ctas, per_cta, cluster, seed % 5);
         let prepared = Prepared::text("random.ptx", &text);
         let options = Options { events: true, ..Options::default() };
         let ran = prepared.run(options, &mut Strategy::new(Schedule::RoundRobin, Landing::Lazy, 0));
         let mut naive = Naive::new(ctas, per_cta, cluster);
         ran.events.iter().for_each(|event| naive.see(event));
-        let settings = Settings { options: Options::default(), strict: false, explore: false, jobs: 1, bounds: Default::default() };
-        let Ok(done) = verify::verify(&prepared.program, &prepared.launch, &settings, &mut |_| {}) else {
+        let settings = settings(0);
+        let Ok(done) = verify::verify(&prepared.program, &prepared.launch, &settings, &|_| {}) else {
             panic!("no machine")
         };
         let source = &prepared.program.module.source;
         let line = |pc: u32| done.base.machine.line(pc);
         let expected: BTreeSet<Vec<u32>> = naive.races.iter().map(|&(a, b)| vec![line(a), line(b)]).collect();
-        let races = done
-            .findings
+        let first = done.base.findings(false);
+        let races = first
             .iter()
             .filter(|f| f.rule.kind.as_str() == "race" && f.diagnostic.severity == Severity::Error);
         let found: BTreeSet<Vec<u32>> = races

@@ -9,7 +9,7 @@ use super::shadow::{Access, Does, Region, Who};
 use super::values::{Cause, Decides, Decision};
 use super::watch::{Outlived, Watch};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::isa::{Form, OPS};
+use crate::isa::OPS;
 use crate::machine::code::Family;
 use crate::machine::cta::Site;
 use crate::machine::finding::Finding;
@@ -17,6 +17,7 @@ use crate::machine::order::Scope;
 use crate::machine::rule::RunRule;
 use crate::machine::words::count;
 use crate::machine::{Machine, Place};
+use crate::program::meaning::Meaning;
 
 /// The words for what a run of a machine showed.
 pub struct Explain<'a, 'p> {
@@ -187,13 +188,17 @@ impl Explain<'_, '_> {
         let are_others = old.warp != new.warp || race.old_lanes & race.new_lanes == 0;
         vec![match race.stage {
             Stage::Open | Stage::Uncommitted | Stage::LeftOut(..) if are_others => format!(
-                "{issuer} alone can wait for the copy, with its group: {threads} have to synchronise behind such a wait; nothing else ends it"
+                "the copy ends only with a wait of {issuer} for its group{}: missing are that wait and, behind it, a synchronisation with {threads}",
+                match agent.family {
+                    Some(Family::Small) => ", or with the arrival at a barrier that it triggers",
+                    Some(Family::Bulk) | None => "",
+                }
             ),
             Stage::Waited if old.warp == new.warp => format!(
-                "each thread has waited for its own copies only: {threads} have to synchronise behind these waits"
+                "each thread has waited for its own copies only: a synchronisation of {threads} behind these waits is missing"
             ),
             Stage::Waited => format!(
-                "the copy's end is known to {issuer} only, by its wait: {threads} have to synchronise with it behind that wait"
+                "the copy's end is known to {issuer} only, by its wait: a synchronisation behind that wait with {threads} is missing"
             ),
             Stage::OnlyRead => "the wait with `.read` says only that the source has been read: what the copy writes needs a wait without it".to_string(),
             Stage::Counted(number) if is_relaxed => format!(
@@ -424,7 +429,9 @@ fn rule_of(race: &Race) -> &'static RunRule {
 
 /// How the fence between the generic and the asynchronous proxy is spelled.
 fn proxy_fence() -> String {
-    let has = |op: &&crate::isa::table::Op| op.rows.iter().any(|row| row.form == Form::FenceProxyAsync);
+    let has = |op: &&crate::isa::table::Op| {
+        op.rows.iter().any(|row| Meaning::of(row.form) == Meaning::FenceProxyAsync)
+    };
     let name = OPS.iter().find(has).map_or("the proxy fence", |op| op.name);
     format!("{name}{}", crate::isa::Mod::Async.text())
 }

@@ -310,6 +310,9 @@ impl Watch {
                         self.acquire_flag(by, (region, at), next - at, order);
                     }
                     if writes {
+                        // Of lanes that store the same, one comes last, and others see what it releases.
+                        let last = 1 << (Mask::BITS - 1 - lanes.leading_zeros());
+                        let by = if updates { by } else { Site { lanes: last, ..by } };
                         self.release_flag(by, (region, at), next - at, order, updates, time);
                     }
                 }
