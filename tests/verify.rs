@@ -153,3 +153,45 @@ fn rings_and_loops_of_the_chip_hold() {
     assert_eq!(count, 80);
     failures.report("These ran on the chip with the right results.");
 }
+
+/// One lane waits for its warp, and all of them read a flag that was written before.
+const ONE_WAITS: &str = "\
+// mbar: launch grid=1 block=64
+// mbar: arg p_out = u32[64] fill 0
+.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p_out)
+{
+.reg .pred %p<4>; .reg .b32 %r<4>; .reg .b64 %rd<2>;
+.shared .align 8 .b64 bar; .shared .align 4 .b32 word;
+ld.param.u64 %rd0, [p_out]; cvta.to.global.u64 %rd0, %rd0;
+mov.u32 %r0, %tid.x; mul.wide.u32 %rd1, %r0, 4; add.u64 %rd1, %rd0, %rd1;
+setp.ne.u32 %p0, %r0, 0; @%p0 bra READY;
+mbarrier.init.shared.b64 [bar], 1; st.shared.u32 [word], 0;
+READY: bar.sync 0;
+setp.ge.u32 %p1, %r0, 32; @%p1 bra OTHER;
+red.shared.add.u32 [word], 1;
+bar.warp.sync -1;
+@!%p0 mbarrier.arrive.shared.b64 _, [bar];
+bra END;
+OTHER: setp.ne.u32 %p2, %r0, 32; @%p2 bra JOINED;
+WAIT: mbarrier.try_wait.parity.shared.b64 %p3, [bar], 0; @!%p3 bra WAIT;
+JOINED: ld.volatile.shared.u32 %r1, [word];
+st.global.u32 [%rd1], %r1;
+END: ret;
+}
+";
+
+#[test]
+fn strong_accesses_that_lanes_keep_in_order_together_are_named() {
+    let separate = |text: &str| {
+        let judged = judge(&Prepared::text("one_waits.ptx", text), &settings(0));
+        assert_eq!(judged.verdict, Verdict::Holds, "{}", judged.in_words());
+        let mut found = judged.findings.iter().filter(|found| found.name == "lanes-may-separate");
+        found.any(|found| found.line == 22 && found.related == [16])
+    };
+    assert!(separate(ONE_WAITS));
+    let meets = ONE_WAITS.replace("JOINED: ld", "JOINED: bar.warp.sync -1; ld");
+    assert!(!separate(&meets));
+}

@@ -14,9 +14,9 @@ use super::memory::Bytes;
 use super::space::SHARED_WINDOW;
 use super::tensor::{self, TensorMap};
 use super::warp::{Frame, Warp};
-use super::{Machine, Options, Shape, Statistics, lower, rule, run};
+use super::{Machine, Options, Shape, Statistics, Undefined, lower, rule, run};
 use crate::diagnostic::Diagnostic;
-use crate::launch::{ArgumentKind, Launch, Place, TensorMapSpec};
+use crate::launch::{ArgumentKind, Expect, Launch, Place, TensorMapSpec};
 use crate::program::Program;
 use crate::program::layout::Region;
 
@@ -122,11 +122,18 @@ impl<'p> Machine<'p> {
     /// Compares the buffers with what the launch expects of them, after the run. Differences are findings.
     pub fn compare(&mut self, launch: &Launch) {
         for expect in &launch.expects {
+            let name = launch.arguments.get(expect.argument).map_or("", |argument| &argument.name);
+            let undefined = self.undefined_elements(expect);
+            if let Some(first) = undefined.first().filter(|_| self.options.undefined != Undefined::Ignore) {
+                let message = format!("`{name}` [{first}] is a value that nobody has set");
+                let diagnostic = Diagnostic::new(&rule::UNDEFINED_VALUE.rule, expect.place.span(), message);
+                let count = undefined.len() as u64;
+                self.findings.push(Finding { rule: &rule::UNDEFINED_VALUE, diagnostic, count });
+            }
             let found = expect.differences(self.argument(expect.argument).unwrap_or_default());
             if found.is_empty() {
                 continue;
             }
-            let name = launch.arguments.get(expect.argument).map_or("", |argument| &argument.name);
             let message =
                 format!("`{name}` is not as expected: {} of {} elements differ", found.count, found.total);
             let mut diagnostic = Diagnostic::new(&rule::EXPECTATION.rule, expect.place.span(), message);
@@ -139,6 +146,16 @@ impl<'p> Machine<'p> {
             }
             self.findings.push(Finding { rule: &rule::EXPECTATION, diagnostic, count: found.count });
         }
+    }
+
+    /// The elements of an expected buffer that hold bits which nobody has set.
+    fn undefined_elements(&self, expect: &Expect) -> Vec<usize> {
+        let Some(bytes) = self.global.argument(expect.argument) else { return Vec::new() };
+        let size = expect.element.bytes() as usize;
+        let elements = 0..bytes.len().min(expect.bytes.len()) / size;
+        elements
+            .filter(|element| (element * size..(element + 1) * size).any(|at| bytes.is_unwritten(at)))
+            .collect()
     }
 
     /// How many CTAs there is room for.

@@ -320,8 +320,8 @@ impl<'a> Flow<'a> {
         })
     }
 
-    /// The registers that an instruction writes.
-    fn written(&self, at: At, emit: &mut dyn FnMut(RegisterId, bool)) {
+    /// The registers that an instruction writes, and whether it may leave the old value.
+    pub fn written(&self, at: At, emit: &mut dyn FnMut(RegisterId, bool)) {
         let inst = self.inst(at);
         let guarded = self.is_guarded(at);
         let values = self.routine.operands(inst);

@@ -10,7 +10,7 @@ use super::values::{Cause, Decides, Decision};
 use super::watch::{Outlived, Watch};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::OPS;
-use crate::machine::code::Family;
+use crate::machine::code::{Family, Pc};
 use crate::machine::cta::Site;
 use crate::machine::finding::Finding;
 use crate::machine::order::Scope;
@@ -39,7 +39,24 @@ impl Explain<'_, '_> {
     /// All races, and accesses that may outlive the memory.
     pub fn races(&self) -> Vec<Finding> {
         let races = self.watch.races.found.iter().map(|race| self.race(race));
-        races.chain(self.watch.outlived.iter().map(|outlived| self.outlived(outlived))).collect()
+        let outlived = self.watch.outlived.iter().map(|outlived| self.outlived(outlived));
+        let mut separable: Vec<(Pc, Pc)> = self.watch.races.separable.iter().copied().collect();
+        separable.sort_unstable();
+        let separable = separable.into_iter().map(|(first, second)| self.separable(first, second));
+        races.chain(outlived).chain(separable).collect()
+    }
+
+    /// Two strong accesses that are in order only as long as lanes stay together.
+    fn separable(&self, first: Pc, second: Pc) -> Finding {
+        let (early, late) = (self.machine.line(second), self.machine.line(first));
+        let message =
+            format!("the access at line {early} is behind that at line {late} only if lanes of a warp stay together");
+        let mut diagnostic = Diagnostic::new(&rule::SEPARATE.rule, self.machine.span(second), message)
+            .also(self.machine.span(first), "another lane's may come later");
+        if self.strict {
+            diagnostic = diagnostic.severity(Severity::Error);
+        }
+        finding(&rule::SEPARATE, diagnostic, 1)
     }
 
     /// A race, with both sides and what is missing between them.
@@ -189,7 +206,7 @@ impl Explain<'_, '_> {
         vec![match race.stage {
             Stage::Open | Stage::Uncommitted | Stage::LeftOut(..) if are_others => format!(
                 "the copy ends only with a wait of {issuer} for its group{}: missing are that wait and, behind it, a synchronisation with {threads}",
-                match agent.family {
+                match agent.family() {
                     Some(Family::Small) => ", or with the arrival at a barrier that it triggers",
                     Some(Family::Bulk) | None => "",
                 }

@@ -110,6 +110,8 @@ pub struct Races {
     /// Strong accesses that conflict and are in no order: the instructions, the first one first, and whether
     /// memory is the same afterwards in either order.
     pub unordered: FxHashSet<(Pc, Pc, bool)>,
+    /// Strong accesses that conflict and are in order only because lanes of a warp stay together.
+    pub separable: FxHashSet<(Pc, Pc)>,
     /// Reads and writes among them, one by one.
     pub looks: FxHashSet<Look>,
 }
@@ -417,6 +419,9 @@ impl Judgement<'_> {
             let old_lanes = self.lanes_of(old);
             let mut classes = self.enabling.groups.of(new.warp, lanes);
             if classes.any(|(_, known)| known.knows(warp, old_lanes, old.time) == old_lanes) {
+                if !self.lanes_know(old, new) {
+                    self.races.separable.insert((old.pc, new.pc));
+                }
                 return;
             }
             if warp == new.warp && lanes == old_lanes && lanes.is_power_of_two() {
@@ -441,6 +446,19 @@ impl Judgement<'_> {
                 });
             }
         }
+    }
+
+    /// Whether each lane of the second knows of all lanes of the first, which are of one warp.
+    fn lanes_know(&self, old: &Access, new: &Access) -> bool {
+        let (Lanes::All(first), Lanes::All(second)) = (old.lanes, new.lanes) else { return true };
+        let mut seen = 0;
+        let all = self.enabling.lanes.of(new.warp, second).all(|(lanes, known)| {
+            seen |= lanes;
+            // A lane comes after itself.
+            let own = if old.warp == new.warp && lanes.is_power_of_two() { lanes } else { 0 };
+            (known.knows(old.warp, first, old.time) | own) & first == first
+        });
+        all && seen == second
     }
 
     fn lanes_of(&self, access: &Access) -> Mask {
