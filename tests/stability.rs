@@ -202,7 +202,9 @@ fn stability_and_the_search_agree() {
             Verdict::Holds if judged.grounds.iter().any(|ground| ground.starts_with("one run")) => {
                 stable += 1;
                 let all = judge(&prepared, &Settings { explore: true, ..settings(100_000) });
-                if all.verdict != Verdict::Holds || all.grounds.iter().any(|why| why.contains("other contents")) {
+                if all.verdict != Verdict::Holds
+                    || all.grounds.iter().any(|why| why.contains("other contents"))
+                {
                     failures.push(format!("{text}\nstable, but {}", all.in_words()));
                 }
             }
@@ -212,7 +214,13 @@ fn stability_and_the_search_agree() {
                 let answers = judged.replay.clone().unwrap_or_default();
                 let recording = Recording { program: 0, reconverge: "postdominator".into(), answers };
                 let options = settings(0).options;
-                let again = trial::run(&prepared.program, &prepared.launch, options, Replay::new(recording), &mut |_| {});
+                let again = trial::run(
+                    &prepared.program,
+                    &prepared.launch,
+                    options,
+                    Replay::new(recording),
+                    &mut |_| {},
+                );
                 let again = again.ok().and_then(|trial| trial.failure(false));
                 let same = judged.findings.iter().any(|found| Some(found.name) == again);
                 if !same {

@@ -32,7 +32,10 @@ fn sections() -> [(&'static str, Vec<Entry>); 4] {
         ("Found in the text (`mbar check`)", check::rules().into_iter().map(of_check).collect()),
         ("Found in launch information", launch::RULES.iter().copied().map(of_check).collect()),
         ("Found while it runs (`mbar run`)", machine::rule::RULES.iter().map(of_run).collect()),
-        ("Found by looking at all schedules (`mbar verify`)", verify::rule::RULES.iter().map(of_run).collect()),
+        (
+            "Found by looking at all schedules (`mbar verify`)",
+            verify::rule::RULES.iter().map(of_run).collect(),
+        ),
     ]
 }
 

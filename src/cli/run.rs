@@ -200,7 +200,9 @@ fn drive(
     if let Some(recording) = recording {
         return (watch(machine, &mut Replay::new(recording), races), true);
     }
-    let Some(path) = &arguments.record else { return (watch(machine, &mut arguments.strategy(), races), true) };
+    let Some(path) = &arguments.record else {
+        return (watch(machine, &mut arguments.strategy(), races), true);
+    };
     let mut recorder = Recorder::new(arguments.strategy());
     let outcome = watch(machine, &mut recorder, races);
     if recorder.is_full {
@@ -289,11 +291,7 @@ fn report(
         let changed = now != bytes.as_slice() && *count <= SHOWN && !expected && arguments.dump.is_empty();
         if asked || changed {
             let word = element.text().trim_start_matches('.');
-            text.push_str(&format!(
-                "{} = {word}[{count}]\n{}\n",
-                argument.name,
-                render(*element, now)
-            ));
+            text.push_str(&format!("{} = {word}[{count}]\n{}\n", argument.name, render(*element, now)));
         }
     }
     let table = barrier_table(machine);

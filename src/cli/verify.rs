@@ -154,9 +154,8 @@ fn hint(arguments: &Arguments, verification: &Verification) {
     if verification.verdict != Verdict::Violated {
         return;
     }
-    let races = |finding: &Finding| {
-        finding.rule.kind == Kind::Race && finding.diagnostic.severity == Severity::Error
-    };
+    let races =
+        |finding: &Finding| finding.rule.kind == Kind::Race && finding.diagnostic.severity == Severity::Error;
     let flag = if verification.findings.iter().any(races) { " --races" } else { "" };
     let file = arguments.path.display();
     match &arguments.record {

@@ -237,7 +237,9 @@ mod tests {
     fn known(clock: &Clock) -> Vec<Time> {
         let lanes = (0..4).flat_map(|warp| (0..4).map(move |lane| (warp, 1 << lane)));
         lanes
-            .map(|(warp, mask)| (0..8).rev().find(|&t| t == 0 || clock.knows(warp, mask, t) != 0).unwrap_or(0))
+            .map(|(warp, mask)| {
+                (0..8).rev().find(|&t| t == 0 || clock.knows(warp, mask, t) != 0).unwrap_or(0)
+            })
             .collect()
     }
 

@@ -1,8 +1,11 @@
 //! What is said of races and of conditions that fail.
 
-use super::depend::{Kind, Why};
-use super::phase::{Condition, Doubt};
+use rustc_hash::FxHashSet;
+
 use super::agent::Stage;
+use super::depend::{Kind, Why};
+use super::laps;
+use super::phase::{Condition, Doubt};
 use super::race::{Between, Missing, Race};
 use super::rule;
 use super::shadow::{Access, Does, Region, Who};
@@ -10,6 +13,7 @@ use super::values::{Cause, Decides, Decision};
 use super::watch::{Outlived, Watch};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::OPS;
+use crate::machine::barrier::MAX_TX;
 use crate::machine::code::{Family, Pc};
 use crate::machine::cta::Site;
 use crate::machine::finding::Finding;
@@ -30,8 +34,7 @@ pub struct Explain<'a, 'p> {
 }
 
 fn finding(rule: &'static RunRule, diagnostic: Diagnostic, count: u64) -> Finding {
-    let diagnostic =
-        if diagnostic.helps.is_empty() { diagnostic.help(rule.advice) } else { diagnostic };
+    let diagnostic = if diagnostic.helps.is_empty() { diagnostic.help(rule.advice) } else { diagnostic };
     Finding { rule, diagnostic, count }
 }
 
@@ -40,17 +43,35 @@ impl Explain<'_, '_> {
     pub fn races(&self) -> Vec<Finding> {
         let races = self.watch.races.found.iter().map(|race| self.race(race));
         let outlived = self.watch.outlived.iter().map(|outlived| self.outlived(outlived));
-        let mut separable: Vec<(Pc, Pc)> = self.watch.races.separable.iter().copied().collect();
-        separable.sort_unstable();
+        let races = races.chain(outlived);
+        let sorted = |pairs: &FxHashSet<(Pc, Pc)>| {
+            let mut pairs: Vec<(Pc, Pc)> = pairs.iter().copied().collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        let separable = sorted(&self.watch.races.separable);
         let separable = separable.into_iter().map(|(first, second)| self.separable(first, second));
-        races.chain(outlived).chain(separable).collect()
+        let relaxed = sorted(&self.watch.races.relaxed);
+        races.chain(separable).chain(relaxed.into_iter().map(|(a, b)| self.relaxed(a, b))).collect()
+    }
+
+    /// Two strong accesses that only relaxed operations order.
+    fn relaxed(&self, first: Pc, second: Pc) -> Finding {
+        let (late, early) = (self.machine.line(first), self.machine.line(second));
+        let message = format!(
+            "the access at line {early} is behind that at line {late} only by operations without memory order"
+        );
+        let diagnostic = Diagnostic::new(&rule::RELAXED_ORDER.rule, self.machine.span(second), message)
+            .also(self.machine.span(first), "this one need not be visible by then");
+        finding(&rule::RELAXED_ORDER, diagnostic, 1)
     }
 
     /// Two strong accesses that are in order only as long as lanes stay together.
     fn separable(&self, first: Pc, second: Pc) -> Finding {
         let (early, late) = (self.machine.line(second), self.machine.line(first));
-        let message =
-            format!("the access at line {early} is behind that at line {late} only if lanes of a warp stay together");
+        let message = format!(
+            "the access at line {early} is behind that at line {late} only if lanes of a warp stay together"
+        );
         let mut diagnostic = Diagnostic::new(&rule::SEPARATE.rule, self.machine.span(second), message)
             .also(self.machine.span(first), "another lane's may come later");
         if self.strict {
@@ -67,7 +88,10 @@ impl Explain<'_, '_> {
         let message = if race.old.does.is_of_barrier() || race.new.does.is_of_barrier() {
             let (new, old) = (self.noun(&race.new), self.noun(&race.old));
             match race.old.does.is_of_barrier() && race.new.does.is_of_barrier() {
-                true => format!("race on the barrier {}: {new} and {old} are in no order", self.place(race.region, race.start, race.start + 1)),
+                true => format!(
+                    "race on the barrier {}: {new} and {old} are in no order",
+                    self.place(race.region, race.start, race.start + 1)
+                ),
                 false => format!("race on the barrier at {place}: {new} and {old} are in no order"),
             }
         } else if race.missing == Missing::Fence {
@@ -130,7 +154,9 @@ impl Explain<'_, '_> {
         let proxy = if access.is_async_proxy { ", through the async proxy" } else { "" };
         match (access.who, access.does) {
             (Who::Copy(_), Does::Reads) => format!("read by a copy of {threads}{proxy}"),
-            (Who::Copy(_), Does::ReadsMap) => format!("used by a copy of {threads}, through the tensormap proxy"),
+            (Who::Copy(_), Does::ReadsMap) => {
+                format!("used by a copy of {threads}, through the tensormap proxy")
+            }
             (Who::Copy(_), Does::Updates(..)) => format!("updated by a copy of {threads}{proxy}"),
             (Who::Copy(_), Does::Uses) => format!("signalled by a copy of {threads}"),
             (Who::Copy(_), _) => format!("written by a copy of {threads}{proxy}"),
@@ -257,7 +283,9 @@ impl Explain<'_, '_> {
         let cta = |site: Site| self.machine.warps[site.warp as usize].cta;
         let cluster = |site: Site| self.machine.ctas[cta(site) as usize].cluster;
         let mixed = match (race.old.strong, race.new.strong) {
-            (Some(_), None) | (None, Some(_)) if !race.old.does.is_of_barrier() && !race.new.does.is_of_barrier() => {
+            (Some(_), None) | (None, Some(_))
+                if !race.old.does.is_of_barrier() && !race.new.does.is_of_barrier() =>
+            {
                 "; two strong accesses would not race, but one of these is weak"
             }
             _ => "",
@@ -319,7 +347,9 @@ impl Explain<'_, '_> {
         };
         let (cta, address) = self.watch.agents.get(id)?.barrier?;
         let name = self.machine.barrier_name(cta, address);
-        Some(format!("if line {first} is to find what the copy writes, a wait for {name} is missing before it"))
+        Some(format!(
+            "if line {first} is to find what the copy writes, a wait for {name} is missing before it"
+        ))
     }
 
     /// An access that may outlive the memory.
@@ -334,12 +364,51 @@ impl Explain<'_, '_> {
         finding(&rule::OUTLIVED, diagnostic, 1)
     }
 
+    /// Phases whose transaction count another order of announcements and bytes could take out of its range.
+    pub fn ranges(&self) -> Vec<Finding> {
+        let pages = self.watch.ledger.pages.values();
+        let wide = pages.filter(|page| page.most.0.max(page.most.1) > u64::from(MAX_TX));
+        wide.filter_map(|page| {
+            let (announced, delivered) = page.most;
+            let name = self.machine.barrier_name(page.cta, page.address);
+            let message = format!(
+                "{name}: {announced} bytes are announced and {delivered} delivered in one phase; a barrier counts at \
+                 most {MAX_TX} either way, in whatever order they come"
+            );
+            let site = page.last?;
+            let diagnostic = Diagnostic::new(&rule::WIDE_PHASE.rule, self.machine.span(site.pc), message)
+                .label(format!("by {}", self.machine.threads(site)));
+            Some(finding(&rule::WIDE_PHASE, diagnostic, 1))
+        })
+        .collect()
+    }
+
+    /// Waits in loops on barriers that completed few phases.
+    pub fn few_laps(&self) -> Vec<Finding> {
+        let few = laps::few(self.machine, self.watch).into_iter();
+        few.map(|(pc, (cta, address), completed)| {
+            let name = self.machine.barrier_name(cta, address);
+            let phases = count(completed, "phase");
+            let message = format!("{name} completed only {phases}: less than twice around both parities");
+            finding(
+                &rule::FEW_PHASES,
+                Diagnostic::new(&rule::FEW_PHASES.rule, self.machine.span(pc), message),
+                1,
+            )
+        })
+        .collect()
+    }
+
     /// Something that is decided by a value that depends on the schedule.
     pub fn decision(&self, decision: &Decision) -> Finding {
         let (source, sink) = (decision.source, decision.sink);
         let value = match decision.cause {
-            Cause::Unordered => "the value that it reads, or the old one that it gets, has writes in no order with it",
-            Cause::Poll => "the answer of this poll depends on the schedule, and the program does more than ask again",
+            Cause::Unordered => {
+                "the value that it reads, or the old one that it gets, has writes in no order with it"
+            }
+            Cause::Poll => {
+                "the answer of this poll depends on the schedule, and the program does more than ask again"
+            }
             Cause::Tries => "how often the wait asks depends on the schedule",
             Cause::Writes => "these strong writes are in no order",
             Cause::Itself(why) => match why {
@@ -360,6 +429,7 @@ impl Explain<'_, '_> {
             Decides::Sink(Kind::Parity) => "decides which phase this waits for",
             Decides::Sink(Kind::Output) => "gets into the results here",
             Decides::Memory => "decides what memory holds in the end",
+            Decides::Order => "what comes behind it is ordered only if it sees the other side's write",
         };
         let diagnostic = Diagnostic::new(&rule::FOREIGN_DECISION.rule, self.machine.span(source), value)
             .also(self.machine.span(sink), decides);
@@ -371,7 +441,8 @@ impl Explain<'_, '_> {
         let program = self.machine.program;
         let routine = self.machine.code.routines[self.machine.code.kernel].routine as usize;
         let span = program.function(&program.routines[routine]).name.span;
-        let message = format!("{finals} different contents of global memory at the end, depending on the schedule");
+        let message =
+            format!("{finals} different contents of global memory at the end, depending on the schedule");
         finding(&rule::DIFFERENT_RESULTS, Diagnostic::new(&rule::DIFFERENT_RESULTS.rule, span, message), 1)
     }
 
@@ -392,18 +463,34 @@ impl Explain<'_, '_> {
         };
         let (first, second) = (doubt.first.by, doubt.second.by);
         let (early, late) = (self.machine.line(second.pc), self.machine.line(first.pc));
-        let name = doubt.object.map_or(String::new(), |o| {
-            format!("{} ", self.machine.barrier_name(o.cta, o.address))
-        });
+        let name = doubt
+            .object
+            .map_or(String::new(), |o| format!("{} ", self.machine.barrier_name(o.cta, o.address)));
         let message = match doubt.condition {
-            Condition::EarlyArrival => format!("{name}: the arrival at line {early} could land before the phase is over that line {late} belongs to"),
-            Condition::EarlyWait => format!("{name}: the wait at line {early} could be asked before the phase is over that line {late} belongs to"),
-            Condition::LappedWait => format!("{name}: the next phase could complete (line {early}) before the wait at line {late} has looked"),
-            Condition::EarlyExpect | Condition::EarlyBytes => format!("{name}: the bytes of line {early} could count for the phase that line {late} belongs to"),
-            Condition::LateExpect => format!("{name}: the phase could complete (line {early}) before the bytes of line {late} are announced"),
-            Condition::LateIncrement => format!("{name}: the phase could complete (line {early}) before line {late} counts its arrival in"),
-            Condition::LastPromise => format!("{name}: the arrival at line {late} could be the last of its phase"),
-            Condition::MixedGenerations => format!("the arrival at line {early} could take part in the round that line {late} belongs to"),
+            Condition::EarlyArrival => format!(
+                "{name}: the arrival at line {early} could land before the phase is over that line {late} belongs to"
+            ),
+            Condition::EarlyWait => format!(
+                "{name}: the wait at line {early} could be asked before the phase is over that line {late} belongs to"
+            ),
+            Condition::LappedWait => format!(
+                "{name}: the next phase could complete (line {early}) before the wait at line {late} has looked"
+            ),
+            Condition::EarlyExpect | Condition::EarlyBytes => format!(
+                "{name}: the bytes of line {early} could count for the phase that line {late} belongs to"
+            ),
+            Condition::LateExpect => format!(
+                "{name}: the phase could complete (line {early}) before the bytes of line {late} are announced"
+            ),
+            Condition::LateIncrement => format!(
+                "{name}: the phase could complete (line {early}) before line {late} counts its arrival in"
+            ),
+            Condition::LastPromise => {
+                format!("{name}: the arrival at line {late} could be the last of its phase")
+            }
+            Condition::MixedGenerations => format!(
+                "the arrival at line {early} could take part in the round that line {late} belongs to"
+            ),
         };
         let message = message.replace(" :", ":");
         let (at, other) = match doubt.condition {
@@ -420,8 +507,8 @@ impl Explain<'_, '_> {
         let mut diagnostic = Diagnostic::new(&rule.rule, self.machine.span(at.pc), message)
             .label(format!("by {}", self.machine.threads(at)));
         if other.pc != at.pc {
-            diagnostic = diagnostic
-                .also(self.machine.span(other.pc), format!("by {}", self.machine.threads(other)));
+            diagnostic =
+                diagnostic.also(self.machine.span(other.pc), format!("by {}", self.machine.threads(other)));
         }
         if self.strict && doubt.only_lanes {
             diagnostic = diagnostic.severity(Severity::Error);

@@ -38,6 +38,12 @@ pub struct Page {
     pub rows: Vec<Row>,
     /// How many phases completed.
     pub completed: u64,
+    /// Bytes that were announced and delivered in the phase in hand.
+    now: (u64, u64),
+    /// The most that were, in any phase.
+    pub most: (u64, u64),
+    /// The last instruction that announced or delivered some.
+    pub last: Option<Site>,
 }
 
 /// All barriers, by lifetime.
@@ -67,6 +73,7 @@ impl Ledger {
                 self.row(object, current).into_iter().for_each(|row| add(&mut row.arrivals, by.pc, count));
             }
             BarrierStep::Expect { bytes, .. } => {
+                self.count(object, Some(by), (bytes.into(), 0));
                 self.row(object, current).into_iter().for_each(|row| row.announced += u64::from(bytes));
             }
             BarrierStep::Complete { bytes } => self.delivered(object, bytes),
@@ -84,8 +91,16 @@ impl Ledger {
         }
     }
 
+    fn count(&mut self, object: Object, by: Option<Site>, (announced, delivered): (u64, u64)) {
+        let page = self.pages.entry(object.lifetime).or_default();
+        page.last = by.or(page.last);
+        page.now = (page.now.0 + announced, page.now.1 + delivered);
+        page.most = (page.most.0.max(page.now.0), page.most.1.max(page.now.1));
+    }
+
     /// Bytes came.
     pub fn delivered(&mut self, object: Object, bytes: u32) {
+        self.count(object, None, (0, bytes.into()));
         let current = object.phase as i64;
         self.row(object, current).into_iter().for_each(|row| row.delivered += u64::from(bytes));
     }
@@ -97,6 +112,7 @@ impl Ledger {
         }
         if let Some(page) = self.pages.get_mut(&object.lifetime) {
             page.completed += 1;
+            page.now = (0, 0);
         }
     }
 }

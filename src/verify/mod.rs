@@ -12,6 +12,7 @@ pub mod depend;
 pub mod explain;
 pub mod explore;
 mod graph;
+pub mod laps;
 pub mod ledger;
 pub mod minimise;
 pub mod order;
@@ -41,7 +42,7 @@ use explain::Explain;
 use explore::{Bound, Bounds, Explored};
 use phase::{Condition, Doubt};
 use trial::{HoldBack, Trial};
-use values::Decision;
+use values::{Decides, Decision};
 use watch::Watch;
 
 /// The search ends after so many states, unless told otherwise.
@@ -161,6 +162,9 @@ pub fn verify<'p>(
     case.judge()
 }
 
+/// A schedule that goes wrong: its answers, and what it shows.
+type Failed = (Vec<u32>, Vec<Finding>);
+
 fn case_findings(case: &Case, only: Option<&Doubt>) -> Vec<Finding> {
     let mut findings = case.base.findings(case.settings.strict);
     findings.extend(case.doubts(only));
@@ -221,21 +225,22 @@ impl<'p> Case<'_, 'p> {
         let fails_anyway = |doubt: &Doubt| {
             doubt.only_lanes && all.iter().any(|other| !other.only_lanes && other.is_about_the_same(doubt))
         };
-        let doubts = all.iter().filter(|doubt| only.is_none_or(|only| only == *doubt) && !fails_anyway(doubt));
-        doubts
-            .map(|doubt| {
-                let mut finding = explain.doubt(doubt);
-                if only.is_some() {
-                    finding.diagnostic = finding.diagnostic.severity(Severity::Error);
-                }
-                finding
-            })
-            .collect()
+        let doubts =
+            all.iter().filter(|doubt| only.is_none_or(|only| only == *doubt) && !fails_anyway(doubt));
+        let ranges = if only.is_some() { Vec::new() } else { explain.ranges() };
+        let doubts = doubts.map(|doubt| {
+            let mut finding = explain.doubt(doubt);
+            if only.is_some() {
+                finding.diagnostic = finding.diagnostic.severity(Severity::Error);
+            }
+            finding
+        });
+        doubts.chain(ranges).collect()
     }
 
     /// Tries the schedule that a condition names: its first event held back for as long as can be. The answers
     /// and the findings, if that goes wrong.
-    fn swap(&mut self, doubt: &Doubt) -> Result<Option<(Vec<u32>, Vec<Finding>)>, LaunchError> {
+    fn swap(&mut self, doubt: &Doubt) -> Result<Option<Failed>, LaunchError> {
         let held = (doubt.first.by.warp, doubt.first.time);
         let landings = match doubt.condition {
             Condition::EarlyBytes => [Landing::Eager, Landing::Lazy],
@@ -243,8 +248,7 @@ impl<'p> Case<'_, 'p> {
         };
         for landing in landings {
             let hold = HoldBack::new(vec![held], landing);
-            let (trial, answers) =
-                trial::run_held(self.program, self.launch, self.settings.options, hold)?;
+            let (trial, answers) = trial::run_held(self.program, self.launch, self.settings.options, hold)?;
             if let Some(findings) = self.tried(&trial) {
                 return Ok(Some((answers, findings)));
             }
@@ -252,12 +256,11 @@ impl<'p> Case<'_, 'p> {
         Ok(None)
     }
 
-    fn random(&mut self) -> Result<Option<(Vec<u32>, Vec<Finding>)>, LaunchError> {
+    fn random(&mut self) -> Result<Option<Failed>, LaunchError> {
         for seed in 0..RANDOM_TRIES {
             let strategy = Strategy::new(Schedule::Random, Landing::Random, seed);
             let options = self.settings.options;
-            let trial =
-                trial::run(self.program, self.launch, options, strategy.clone(), &mut |_| {})?;
+            let trial = trial::run(self.program, self.launch, options, strategy.clone(), &mut |_| {})?;
             if let Some(findings) = self.tried(&trial) {
                 let answers = trial::answers(self.program, self.launch, options, strategy)?;
                 return Ok(Some((answers, findings)));
@@ -289,7 +292,12 @@ impl<'p> Case<'_, 'p> {
                 return Ok(self.end(Verdict::Inconclusive, findings, vec![why], Some(answers)));
             }
             let (answers, findings) = self.shortest(&failure.answers)?;
-            return Ok(self.violated(answers, findings, open.first(), "the search found a schedule that goes wrong"));
+            return Ok(self.violated(
+                answers,
+                findings,
+                open.first(),
+                "the search found a schedule that goes wrong",
+            ));
         }
         self.explored(explored, open, decisions)
     }
@@ -335,7 +343,8 @@ impl<'p> Case<'_, 'p> {
         }
         if let Some(decision) = decisions.iter().find(|decision| !decision.cause.is_explored()) {
             let line = self.base.machine.line(decision.source);
-            let why = format!("{searched} without a fault, but line {line} takes a value that no schedule decides");
+            let why =
+                format!("{searched} without a fault, but line {line} takes a value that no schedule decides");
             return Ok(self.end(Verdict::Inconclusive, findings, vec![why], None));
         }
         if let Some([_, other]) = &explored.differing {
@@ -360,6 +369,9 @@ impl<'p> Case<'_, 'p> {
         });
         let values = decisions.iter().map(|decision| {
             let (source, sink) = (machine.line(decision.source), machine.line(decision.sink));
+            if decision.kind == Decides::Order {
+                return format!("what comes behind line {source} depends on whose write it sees");
+            }
             format!("line {sink} depends on what line {source} gets, which depends on the schedule")
         });
         doubts.chain(values).take(3).collect()
@@ -386,6 +398,10 @@ impl<'p> Case<'_, 'p> {
         grounds: Vec<String>,
         replay: Option<Vec<u32>>,
     ) -> Verification<'p> {
+        if verdict == Verdict::Holds {
+            let (machine, watch) = (&self.base.machine, &self.base.watch);
+            findings.extend(Explain { machine, watch, strict: self.settings.strict }.few_laps());
+        }
         findings.sort_by_key(|finding| {
             (std::cmp::Reverse(finding.diagnostic.severity), finding.diagnostic.span.start)
         });

@@ -240,9 +240,7 @@ struct Parts {
 impl Parts {
     fn add(&mut self, event: Happened) {
         // The last event of the same lanes stands for those before it.
-        let same = |other: &&mut Happened| {
-            (other.by.warp, other.by.lanes) == (event.by.warp, event.by.lanes)
-        };
+        let same = |other: &&mut Happened| (other.by.warp, other.by.lanes) == (event.by.warp, event.by.lanes);
         match self.events.iter_mut().find(same) {
             Some(other) => *other = event,
             None => self.events.push(event),
@@ -319,13 +317,8 @@ impl Phases {
 
     /// Notes a doubt.
     pub fn doubt(&mut self, doubt: Doubt) {
-        let key = (
-            doubt.condition,
-            doubt.only_lanes,
-            doubt.only_relaxed,
-            doubt.first.by.pc,
-            doubt.second.by.pc,
-        );
+        let key =
+            (doubt.condition, doubt.only_lanes, doubt.only_relaxed, doubt.first.by.pc, doubt.second.by.pc);
         if self.known.insert(key) {
             self.doubts.push(doubt);
         }

@@ -112,6 +112,8 @@ pub struct Races {
     pub unordered: FxHashSet<(Pc, Pc, bool)>,
     /// Strong accesses that conflict and are in order only because lanes of a warp stay together.
     pub separable: FxHashSet<(Pc, Pc)>,
+    /// Strong accesses that relaxed operations order, but not causality.
+    pub relaxed: FxHashSet<(Pc, Pc)>,
     /// Reads and writes among them, one by one.
     pub looks: FxHashSet<Look>,
 }
@@ -182,7 +184,7 @@ impl Judge for Judgement<'_> {
         let same_instruction = (old.who, old.time) == (new.who, new.time);
         if old.strong.is_some() && new.strong.is_some() && (missing != Missing::Fence || updates(old, new)) {
             if self.is_morally_strong(old, new) {
-                self.note_unordered(old, new, start);
+                self.note_unordered(old, new, start, end);
                 return false;
             }
             if same_instruction {
@@ -266,13 +268,7 @@ impl Judgement<'_> {
 
     /// The bytes, from the first to the last, at which the two are not ordered, with the lanes there and what is
     /// missing.
-    fn unordered(
-        &self,
-        old: &Access,
-        new: &Access,
-        start: u64,
-        end: u64,
-    ) -> Option<Conflict> {
+    fn unordered(&self, old: &Access, new: &Access, start: u64, end: u64) -> Option<Conflict> {
         let layer = self.layer(old, new);
         let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
         let nothing = Known::default();
@@ -407,24 +403,25 @@ impl Judgement<'_> {
     }
 
     /// Strong accesses in no order: what they read may differ from schedule to schedule.
-    fn note_unordered(&mut self, old: &Access, new: &Access, start: u64) {
+    fn note_unordered(&mut self, old: &Access, new: &Access, start: u64, end: u64) {
         if old.does.is_of_barrier() || new.does.is_of_barrier() {
             return;
         }
         if let Who::Warp(warp) = old.who {
-            // Relaxed operations may order them after all, though not by causality.
-            let lanes = match new.who {
-                Who::Warp(_) | Who::Copy(_) => self.lanes_of(new),
-            };
-            let old_lanes = self.lanes_of(old);
-            let mut classes = self.enabling.groups.of(new.warp, lanes);
-            if classes.any(|(_, known)| known.knows(warp, old_lanes, old.time) == old_lanes) {
-                if !self.lanes_know(old, new) {
-                    self.races.separable.insert((old.pc, new.pc));
+            // Relaxed operations may order them after all, though not by causality; so may the lanes of a group.
+            let (first, second) = (old.lanes.within(start, end), new.lanes.within(start, end));
+            if self.lanes_know(old, first, new, second) {
+                // Updates of one place are in order whatever they say of others.
+                let plain = |access: &Access| matches!(access.does, Does::Reads | Does::Writes);
+                if plain(old) && plain(new) {
+                    self.races.relaxed.insert((old.pc, new.pc));
                 }
                 return;
             }
-            if warp == new.warp && lanes == old_lanes && lanes.is_power_of_two() {
+            let together = warp == new.warp && old.time < new.time && first & second != 0;
+            let mut classes = self.enabling.groups.of(new.warp, second);
+            if together || classes.any(|(_, known)| known.knows(warp, first, old.time) != 0) {
+                self.races.separable.insert((old.pc, new.pc));
                 return;
             }
         }
@@ -449,8 +446,7 @@ impl Judgement<'_> {
     }
 
     /// Whether each lane of the second knows of all lanes of the first, which are of one warp.
-    fn lanes_know(&self, old: &Access, new: &Access) -> bool {
-        let (Lanes::All(first), Lanes::All(second)) = (old.lanes, new.lanes) else { return true };
+    fn lanes_know(&self, old: &Access, first: Mask, new: &Access, second: Mask) -> bool {
         let mut seen = 0;
         let all = self.enabling.lanes.of(new.warp, second).all(|(lanes, known)| {
             seen |= lanes;
@@ -458,23 +454,12 @@ impl Judgement<'_> {
             let own = if old.warp == new.warp && lanes.is_power_of_two() { lanes } else { 0 };
             (known.knows(old.warp, first, old.time) | own) & first == first
         });
-        all && seen == second
-    }
-
-    fn lanes_of(&self, access: &Access) -> Mask {
-        match access.lanes {
-            super::shadow::Lanes::All(mask) => mask,
-            super::shadow::Lanes::Row { first, .. } => 1 << first,
-        }
+        let alone = old.warp == new.warp && first == second && first.is_power_of_two();
+        all && seen == second || alone && old.time < new.time
     }
 }
 
 /// Whether both are updates, which memory makes one after the other whatever way they come.
 fn updates(old: &Access, new: &Access) -> bool {
     matches!((old.does, new.does), (Does::Updates(..), Does::Updates(..)))
-}
-
-/// The lane that stands for a set of them.
-pub fn representative(mask: Mask) -> Mask {
-    1 << first_lane(mask)
 }

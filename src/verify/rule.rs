@@ -55,11 +55,14 @@ rules! {
         "A condition that holds only as long as lanes of a warp stay together."
         "An elected lane acts for its warp, and nothing makes it wait for the others: put a warp barrier before, or let every lane act. PTX does not promise that lanes stay together; `--strict` makes this an error."
     RELAXED_ORDER "order-rests-on-relaxed" "order-rests-on-relaxed" Phase Warning
-        "Phases that are in order only because of operations without memory order."
-        "The barrier counts right, but relaxed operations do not order memory: what was written before them need not be visible."
+        "An order that rests on operations without memory order."
+        "Relaxed operations do not order memory: what was written before them need not be visible behind them. Let them release and acquire, or put fences around them."
     FOREIGN_DECISION "S5" "depends-on-schedule" Phase Note
         "Something is decided by a value that depends on the schedule."
         "An atomic's old value, a clock, a poll, or a flag that is written at any time steers the control flow, an address, a count, or a result: one run cannot speak for all."
+    WIDE_PHASE "S3r" "wide-phase" Phase Warning
+        "More bytes in one phase than a barrier can count, if they come in another order."
+        "The transaction count has 20 bits and a sign: spread the bytes over several phases or barriers."
     FEW_PHASES "few-phases" "few-phases" Phase Note
         "A wait in a loop on a barrier that completed fewer than two phases of each parity."
         "Faults of phases show only from the second lap of a ring on: verify with more iterations."

@@ -159,6 +159,7 @@ struct Segment {
     /// Whether there are others that write.
     others_write: bool,
     first: Access,
+    #[allow(clippy::box_collection, reason = "most have none, and segments are many")]
     more: Option<Box<Vec<Access>>>,
 }
 
@@ -282,7 +283,8 @@ impl Segment {
             });
             left = more.len();
         }
-        let first_goes = over_first && if self.has_write { new.does.writes() } else { covers(new, &self.first) };
+        let first_goes =
+            over_first && if self.has_write { new.does.writes() } else { covers(new, &self.first) };
         if new.does.writes() && new.strong.is_none() && first_goes && left == 0 {
             (self.first, self.has_write, self.others_write) = (*new, true, false);
             return true;

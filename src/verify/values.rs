@@ -56,6 +56,8 @@ pub enum Decides {
     Sink(Kind),
     /// What is in memory in the end.
     Memory,
+    /// What is ordered behind what.
+    Order,
 }
 
 /// The first decision for each value of the run that depends on the schedule.
@@ -97,7 +99,13 @@ pub fn decisions(machine: &Machine, watch: &Watch) -> Vec<Decision> {
                     ignored.extend(region);
                     causes.extend(residue.into_iter().map(|pc| (pc, Cause::Tries)));
                 }
-                _ => causes.push((pc, Cause::Unordered)),
+                _ => {
+                    if watch.lucky.contains(&pc) {
+                        let kind = Decides::Order;
+                        found.push(Decision { source: pc, cause: Cause::Unordered, sink: pc, kind });
+                    }
+                    causes.push((pc, Cause::Unordered));
+                }
             }
         }
     }
@@ -107,8 +115,7 @@ pub fn decisions(machine: &Machine, watch: &Watch) -> Vec<Decision> {
     let mut pairs: Vec<(Pc, Pc)> = watch.flows.iter().copied().collect();
     pairs.sort_unstable();
     let is_output = |pc| writes_global(code, pc);
-    let question =
-        Question { sources: &sources, pairs: &pairs, ignored: &ignored, is_output: &is_output };
+    let question = Question { sources: &sources, pairs: &pairs, ignored: &ignored, is_output: &is_output };
     found.extend(depends.sinks(&question).into_iter().map(|Sink { source, sink, kind }| {
         let cause = causes.iter().find(|(pc, _)| *pc == source).map_or(Cause::Unordered, |(_, cause)| *cause);
         Decision { source, cause, sink, kind: Decides::Sink(kind) }

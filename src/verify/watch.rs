@@ -12,6 +12,7 @@ use super::explore::Observer;
 use super::ledger::Ledger;
 use super::order::Knowledge;
 use super::phase::{Asking, Condition, Doubt, Enabling, Given, Happened, Phases};
+use super::poll::{Poll, Polls};
 use super::race::{Judgement, MOST_LOOKS, Race, Races};
 use super::shadow::{self, Access, Does, Lanes, Region, Shadow, Who};
 use crate::machine::Machine;
@@ -117,6 +118,11 @@ pub struct Watch {
     pub flows: rustc_hash::FxHashSet<(Pc, Pc)>,
     /// When lanes of a warp began to look at flags with an instruction, and looked last.
     looks: FxHashMap<(u32, Pc), (Vec<Time>, Time)>,
+    /// Loads that spin until they see what they wait for.
+    spins: FxHashMap<Pc, bool>,
+    /// Strong reads that learnt something, though they look only once: in another schedule they may come too
+    /// early.
+    pub lucky: rustc_hash::FxHashSet<Pc>,
     /// Whether operations on barriers without memory order were seen.
     relaxed: bool,
     /// What completed the current phase of a barrier.
@@ -138,6 +144,14 @@ impl Watch {
             self.topology.shared_start = machine.shared_start();
         }
         for event in events.drain(..) {
+            if let Event::Access(accessed) = &event
+                && accessed.order.is_some()
+                && accessed.kind == Touching::Read
+            {
+                let pc = accessed.by.pc;
+                let spins = || matches!(Polls::new(&machine.code).at(pc), Poll::Spins { .. });
+                self.spins.entry(pc).or_insert_with(spins);
+            }
             self.event(event);
         }
         machine.events = events;
@@ -292,7 +306,8 @@ impl Watch {
         time: Time,
     ) {
         let updates = matches!(accessed.kind, Touching::Update { .. });
-        let reads = accessed.kind != Touching::Write;
+        // Who does not get the old value has observed nothing.
+        let reads = matches!(accessed.kind, Touching::Read | Touching::Update { returns: true, .. });
         let writes = accessed.kind != Touching::Read;
         for &(region, start, end, of) in runs {
             let mut at = start;
@@ -341,10 +356,19 @@ impl Watch {
         if flag.is_some() || self.causality.is_looking(by.warp) {
             self.causality.looks(by, place);
         }
+        let spins = self.spins.get(&by.pc).copied().unwrap_or(false);
         if let Some(Flag { releases, .. }) = flag {
+            let news = releases.acquired(&self.topology, order.scope, self.topology.cta(by.warp));
+            let knows = |(_, known): &(Mask, &Known)| known.clock().covers(news.clock());
+            let known = self.causality.order.of(by.warp, by.lanes).filter(|class| knows(class)).count();
+            if !spins && known < self.causality.order.of(by.warp, by.lanes).count().max(1) {
+                self.lucky.insert(by.pc);
+            }
             self.causality.observe(by, place, releases, order.acquires, order.scope, &self.topology);
         }
-        if let Some(given) = self.given_at.get(&place)
+        // Who looks only once may as well have come too early to see it.
+        if (spins || order.acquires)
+            && let Some(given) = self.given_at.get(&place)
         {
             self.enabling.learn(by, given);
         }
@@ -496,7 +520,11 @@ impl Watch {
 
     fn triggered(&mut self, by: Site, last: u32, object: Object) {
         self.agents.triggered(by, last, object.lifetime, object.phase as i64);
-        self.ledger.note(object, by, BarrierStep::Arrive { count: by.lanes.count_ones().into(), no_complete: false });
+        self.ledger.note(
+            object,
+            by,
+            BarrierStep::Arrive { count: by.lanes.count_ones().into(), no_complete: false },
+        );
         let found = self.tracks.iter_mut().find(|track| {
             let other = track.what.by;
             (other.warp, other.pc) == (by.warp, by.pc) && track.left & by.lanes == by.lanes
@@ -531,7 +559,7 @@ impl Watch {
         self.causality.observe(event.by, at, &barrier.released, order.acquires, order.scope, &self.topology);
         let mark = Mark::Phase(object.lifetime);
         let first = self.enabling.groups.of(event.by.warp, event.by.lanes).next();
-        if !first.is_some_and(|(_, known)| known.mark(mark).is_some_and(|known| known >= phase)) {
+        if first.is_none_or(|(_, known)| known.mark(mark).is_none_or(|known| known < phase)) {
             self.phases.unforced.insert(event.by.pc);
         }
         let given = self.phases.wait(object, event);
@@ -577,8 +605,17 @@ impl Watch {
         for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&parts, writes, strong)] {
             for (region, start, end, lanes) in shadow::runs(touches) {
                 let is_async_proxy = started.is_async_proxy;
-                let access =
-                    Access { who, warp: by.warp, time, pc: by.pc, lanes, does, strong, is_async_proxy, element };
+                let access = Access {
+                    who,
+                    warp: by.warp,
+                    time,
+                    pc: by.pc,
+                    lanes,
+                    does,
+                    strong,
+                    is_async_proxy,
+                    element,
+                };
                 if does == Does::Reads {
                     self.note_flows(region, start, end, by.pc);
                 }

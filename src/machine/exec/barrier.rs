@@ -560,7 +560,8 @@ impl Machine<'_> {
         }
         if self.options.events {
             let tokens = (!parity).then_some(&values);
-            used.iter().for_each(|used| self.note_answer(doing.site(), *used, tokens, complete, barrier.order));
+            used.iter()
+                .for_each(|used| self.note_answer(doing.site(), *used, tokens, complete, barrier.order));
         }
         self.answer(doing, barrier, used, complete);
         Then::Next
