@@ -3,6 +3,8 @@
 //! What somebody knows has layers: what happened before, and of that what a fence between ways to memory has
 //! covered since. A fence covers only what its lane knew when it executed it.
 
+use std::sync::Arc;
+
 use smallvec::SmallVec;
 
 use super::clock::{Mark, Shared, Time};
@@ -113,39 +115,59 @@ impl Topology {
 
 /// What was released at one place: by the CTA that did it, and with which scope.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Releases(SmallVec<[(Scope, u32, Known); 1]>);
+pub struct Releases {
+    list: Arc<Vec<(Scope, u32, Known)>>,
+    /// Those whose scope includes everybody, together.
+    wide: Known,
+}
 
 impl Releases {
     /// Adds a release.
     pub fn add(&mut self, scope: Scope, cta: u32, what: &Known) {
-        match self.0.iter_mut().find(|(s, c, _)| (*s, *c) == (scope, cta)) {
+        if scope >= Scope::Gpu {
+            self.wide.join(what);
+        }
+        let list = Arc::make_mut(&mut self.list);
+        match list.iter_mut().find(|(s, c, _)| (*s, *c) == (scope, cta)) {
             Some((.., known)) => known.join(what),
-            None => self.0.push((scope, cta, what.clone())),
+            None => list.push((scope, cta, what.clone())),
         }
     }
 
     /// Adds all that others released.
     pub fn join(&mut self, other: &Releases) {
-        other.0.iter().for_each(|(scope, cta, known)| self.add(*scope, *cta, known));
+        other.list.iter().for_each(|(scope, cta, known)| self.add(*scope, *cta, known));
     }
 
     /// Those that a CTA sees with a scope, or those that it does not see.
     fn seen(&self, topology: &Topology, scope: Scope, cta: u32, are: bool) -> Releases {
-        let sees = |(other, from, _): &&(Scope, u32, Known)| {
+        let sees = |(other, from, _): &(Scope, u32, Known)| {
             are == (topology.includes(*other, *from, cta) && topology.includes(scope, cta, *from))
         };
-        Releases(self.0.iter().filter(sees).cloned().collect())
+        if self.list.iter().all(sees) {
+            return self.clone();
+        }
+        let mut some = Releases::default();
+        let seen = self.list.iter().filter(|entry| sees(entry));
+        seen.for_each(|(scope, cta, known)| some.add(*scope, *cta, known));
+        some
     }
 
     /// Whether nothing was released.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.list.is_empty()
     }
 
     /// What a CTA acquires with a scope. Both scopes must include the other side.
     pub fn acquired(&self, topology: &Topology, scope: Scope, cta: u32) -> Known {
-        let mut all = Known::default();
-        self.seen(topology, scope, cta, true).0.iter().for_each(|(.., known)| all.join(known));
+        let all_wide = scope >= Scope::Gpu;
+        let mut all = if all_wide { self.wide.clone() } else { Known::default() };
+        for (other, from, known) in self.list.iter().filter(|(other, ..)| !(all_wide && *other >= Scope::Gpu))
+        {
+            if topology.includes(*other, *from, cta) && topology.includes(scope, cta, *from) {
+                all.join(known);
+            }
+        }
         all
     }
 }
@@ -349,12 +371,12 @@ impl Causality {
         if releases.is_empty() {
             return;
         }
-        // The operation itself has to see the other side, whatever the scope of a fence behind it.
-        let releases = releases.seen(topology, scope, topology.cta(by.warp), true);
         if acquires {
             let known = releases.acquired(topology, scope, topology.cta(by.warp));
             return self.order.learn(by.warp, by.lanes, &known);
         }
+        // The operation itself has to see the other side, whatever the scope of a fence behind it.
+        let releases = releases.seen(topology, scope, topology.cta(by.warp), true);
         let observed = &mut self.fences(by.warp).observed;
         let many = observed.len() >= MOST_OBSERVED;
         let same =

@@ -11,6 +11,7 @@
 //! * Clusters that cannot see what others do run one after the other.
 //! * A wait that gives up does so when it asks: giving up later is asking later.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
@@ -142,6 +143,8 @@ struct Search<'s, 'p, O> {
     failure: Option<Failure<O>>,
     /// The contents of global memory after runs, each with the way to the first.
     finals: Vec<(u64, u32, Transition)>,
+    /// Whether a state's transitions were not all made, for want of time.
+    cut: AtomicBool,
 }
 
 /// So many states are shared out at once.
@@ -173,6 +176,7 @@ pub fn explore<'p, O: Observer>(
         reached: None,
         failure: None,
         finals: Vec::new(),
+        cut: AtomicBool::new(false),
     };
     match rayon::ThreadPoolBuilder::new().num_threads(jobs).build() {
         Ok(pool) if jobs > 1 => pool.install(|| search.run(true)),
@@ -187,6 +191,9 @@ impl<'p, O: Observer> Search<'_, 'p, O> {
         loop {
             while !level.is_empty() && self.goes_on() {
                 level = self.next_level(level, parallel);
+            }
+            if self.cut.load(Ordering::Relaxed) {
+                self.reached.get_or_insert(Bound::Time);
             }
             if !self.goes_on() || self.reached.is_some() {
                 return;
@@ -246,13 +253,17 @@ impl<'p, O: Observer> Search<'_, 'p, O> {
         }
     }
 
+    fn is_late(&self) -> bool {
+        self.bounds.time.is_some_and(|time| self.began.elapsed() >= time)
+    }
+
     /// Whether no bound is reached; notes which is.
     fn within_bounds(&mut self, open_bytes: u64) -> bool {
         let bound = if self.graph.len() as u64 >= self.bounds.states {
             Bound::States
         } else if open_bytes + self.graph.bytes() >= self.bounds.bytes {
             Bound::Bytes
-        } else if self.bounds.time.is_some_and(|time| self.began.elapsed() >= time) {
+        } else if self.is_late() {
             Bound::Time
         } else {
             return true;
@@ -267,6 +278,10 @@ impl<'p, O: Observer> Search<'_, 'p, O> {
         let mut open = Driven::<O>::possible(&node.machine, self.apart);
         open.reverse();
         while let Some(transition) = open.pop() {
+            if self.is_late() {
+                self.cut.store(true, Ordering::Relaxed);
+                return found;
+            }
             let (mut machine, mut observer) = (node.machine.clone(), node.observer.clone());
             let mut driven = Driven::new(&mut machine, &mut observer);
             driven.make(transition);

@@ -263,13 +263,35 @@ impl Segment {
         std::iter::once(&self.first).chain(self.more.iter().flat_map(|more| more.iter()))
     }
 
+    /// Whether the same look was there before; then it only has to be held against what came since.
+    fn looks_again(&mut self, start: u32, new: &Access, judge: &mut dyn Judge) -> bool {
+        if new.does != Does::Reads || new.strong.is_none() {
+            return false;
+        }
+        let (start, end) = (u64::from(start), u64::from(self.end));
+        let Some(more) = &mut self.more else { return self.first == *new };
+        let Some(at) = more.iter().rposition(|old| old == new) else { return false };
+        for later in &more[at + 1..] {
+            if later.does.writes() {
+                judge.is_behind(later, new, start, end);
+            }
+        }
+        more[at..].rotate_left(1);
+        true
+    }
+
     /// Adds an access. True: nothing else is left.
     fn update(&mut self, start: u32, new: &Access, judge: &mut dyn Judge) -> bool {
+        if self.looks_again(start, new, judge) {
+            return false;
+        }
         let (start, end) = (u64::from(start), u64::from(self.end));
         let mut behind = |old: &Access| {
+            // Each lane comes back to the same bytes: whoever is in no order with the first is in none with the
+            // second.
             let conflict = old.does.writes() || new.does.writes();
-            // Two reads: whether one makes the other superfluous.
-            !conflict && is_same_reader(old, new) || judge.is_behind(old, new, start, end)
+            let comes_back = comes_back_as(old, new) && (!conflict || old.pc == new.pc);
+            (conflict || !comes_back) && judge.is_behind(old, new, start, end) || comes_back
         };
         let over_first = behind(&self.first);
         let only_reads = !self.others_write && !new.does.writes();
@@ -311,8 +333,8 @@ fn covers(new: &Access, old: &Access) -> bool {
     }
 }
 
-/// A later read of the same lanes.
-fn is_same_reader(old: &Access, new: &Access) -> bool {
+/// A later access of the same lanes.
+fn comes_back_as(old: &Access, new: &Access) -> bool {
     old.who == new.who && old.lanes == new.lanes
 }
 
