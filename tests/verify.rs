@@ -152,6 +152,50 @@ fn rings_and_loops_of_the_chip_hold() {
     failures.report("These ran on the chip with the right results.");
 }
 
+/// A matrix product as a compiler makes it, with four CTAs; every barrier, commit and wait on the way counts.
+#[test]
+fn a_pipeline_of_a_compiler_holds_and_none_of_its_steps_can_go() {
+    const LAUNCH: &str = "// mbar: launch grid=4 smem=98304
+// mbar: arg matmul_param_0 = f16[16384] random 1
+// mbar: arg matmul_param_1 = f16[16384] random 2
+// mbar: arg matmul_param_2 = f16[65536] fill 0
+// mbar: arg matmul_param_3 = s32 128
+// mbar: arg matmul_param_4 = s32 128
+// mbar: arg matmul_param_5 = s32 128
+// mbar: arg matmul_param_6 = s32 128
+// mbar: arg matmul_param_7 = s32 128
+// mbar: arg matmul_param_8 = s32 128
+// mbar: arg matmul_param_9 = u64 0
+// mbar: arg matmul_param_10 = u64 0
+";
+    /// In a loop that this size does not enter, or directly behind or before the same.
+    const IDLE: [usize; 5] = [158, 722, 723, 1023, 1024];
+    let text = read(&support::data("real/triton_matmul_sm80.ptx"));
+    let lines: Vec<&str> = text.lines().collect();
+    let verdict = |without: Option<usize>| {
+        let line =
+            |(n, line): (usize, &&str)| if Some(n + 1) == without { String::new() } else { line.to_string() };
+        let rest: Vec<String> = lines.iter().enumerate().map(line).collect();
+        judge(&Prepared::text("matmul.ptx", &format!("{LAUNCH}{}", rest.join("\n"))), &settings(0))
+    };
+    let mut failures = Failures::default();
+    complain_unless_it_holds(&mut failures, "as it is", &verdict(None));
+    let orders = |line: &str| {
+        ["bar.sync", "cp.async.commit_group", "cp.async.wait_group"].iter().any(|it| line.contains(it))
+    };
+    let steps = (1..=lines.len()).filter(|&n| orders(lines[n - 1]) && !IDLE.contains(&n));
+    let mut count = 0;
+    for n in steps {
+        count += 1;
+        let judged = verdict(Some(n));
+        if judged.verdict != Verdict::Violated {
+            failures.push(format!("without line {n}: {}: {}", lines[n - 1].trim(), judged.in_words()));
+        }
+    }
+    assert_eq!(count, 16);
+    failures.report("Each of these deletions lets a copy and its reader meet without order.");
+}
+
 /// One lane waits for its warp, and all of them read a flag that was written before.
 const ONE_WAITS: &str = "\
 // mbar: launch grid=1 block=64
