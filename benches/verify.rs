@@ -69,6 +69,14 @@ fn ring(rounds: u32) -> String {
     RING.replace("131072", &(128 * rounds).to_string()).replace("%r10, 1024", &format!("%r10, {rounds}"))
 }
 
+/// The same, with all rounds over the same words of global memory.
+fn in_place(rounds: u32) -> String {
+    ring(rounds)
+        .replace("%rd3, %rd3, 128", "%rd3, %rd3, 0")
+        .replace("%rd6, %rd6, 512", "%rd6, %rd6, 0")
+        .replace(&(128 * rounds).to_string(), "512")
+}
+
 fn read(text: &str) -> (Program, Launch) {
     let checked = check(SourceFile::new("bench.ptx", text), &Settings::default());
     let mut no_files = |_: &str| Err(std::io::Error::other("no files"));
@@ -136,4 +144,10 @@ fn compare() {
     let (least, most) = (memory(&small), memory(&large));
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     println!("memory: {:.1} MB, with ten times the rounds {:.1} MB", megabytes(least), megabytes(most));
+    let (least, most) = (memory(&in_place(1024)), memory(&in_place(10_240)));
+    println!(
+        "over the same words: {:.2} MB, with ten times the rounds {:.2} MB",
+        megabytes(least),
+        megabytes(most)
+    );
 }
