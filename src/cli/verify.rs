@@ -1,6 +1,7 @@
 //! `mbar verify`
 
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ pub struct Arguments {
     max_time: u64,
     /// Threads of the search [default: one for each core]
     #[arg(long, value_name = "N")]
-    jobs: Option<usize>,
+    jobs: Option<NonZeroUsize>,
     /// A run ends after so many instructions of warps
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_STEPS)]
     max_steps: u64,
@@ -78,7 +79,7 @@ impl Arguments {
             },
             strict: self.strict,
             explore: self.explore,
-            jobs: self.jobs.unwrap_or(cores).max(1),
+            jobs: self.jobs.map_or(cores, NonZeroUsize::get),
             bounds: Bounds {
                 states: self.max_states,
                 steps_of_a_run: self.max_steps,

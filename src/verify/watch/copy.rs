@@ -55,46 +55,32 @@ impl Watch {
             (Some(_), None) => Some(Scope::Gpu),
             (None, None) => None,
         };
-        let element = started.update.map_or(0, |update| update.bytes);
+        let of_all = Access {
+            who,
+            warp: by.warp,
+            time,
+            pc: by.pc,
+            lanes: Lanes::All(by.lanes),
+            does: Does::Reads,
+            strong: None,
+            is_async_proxy: started.is_async_proxy,
+            element: started.update.map_or(0, |update| update.bytes),
+        };
         let mut parts = started.writes.clone();
         // Copies of lanes to the same bytes are copies of their own.
         parts.iter_mut().for_each(|touch| touch.value = touch.lane.into());
         for (touches, does, strong) in [(&started.reads, Does::Reads, None), (&parts, writes, strong)] {
             for (region, start, end, lanes) in shadow::runs(touches) {
-                let is_async_proxy = started.is_async_proxy;
-                let access = Access {
-                    who,
-                    warp: by.warp,
-                    time,
-                    pc: by.pc,
-                    lanes,
-                    does,
-                    strong,
-                    is_async_proxy,
-                    element,
-                };
                 if does == Does::Reads {
                     self.note_flows(region, start, end, by.pc);
                 }
-                self.touch(region, start, end, &access);
+                self.touch(region, start, end, &Access { lanes, does, strong, ..of_all });
                 self.note_remote(region, event, Some(started.copy));
             }
         }
         if let Some((region, start)) = started.map.and_then(shadow::region) {
-            let lanes = Lanes::All(by.lanes);
-            let does = Does::ReadsMap;
-            let access = Access {
-                who,
-                warp: by.warp,
-                time,
-                pc: by.pc,
-                lanes,
-                does,
-                strong: None,
-                is_async_proxy: true,
-                element: 0,
-            };
-            self.touch(region, start, start + 128, &access);
+            let reads_map = Access { does: Does::ReadsMap, is_async_proxy: true, element: 0, ..of_all };
+            self.touch(region, start, start + 128, &reads_map);
         }
         if let Some((_, object)) = started.signal {
             self.touch_barrier(who, event, object, Does::Uses);
