@@ -79,7 +79,7 @@ fn a_right_kernel_holds_with_its_grounds_and_reach() {
 
 #[test]
 fn a_failing_schedule_is_recorded_and_repeats() {
-    let folder = folder().with("missed.ptx", &missed_phase());
+    let folder = folder().with("missed.ptx", missed_phase());
     folder.mbar(&["run", "missed.ptx"]).exits(0);
     folder
         .mbar(&["verify", "missed.ptx", "--record", "missed.txt"])
@@ -103,7 +103,7 @@ fn a_race_is_found_in_one_run_too() {
 
 #[test]
 fn the_document_has_what_it_promises() {
-    let folder = folder().with("missed.ptx", &missed_phase());
+    let folder = folder().with("missed.ptx", missed_phase());
     let out = folder.mbar(&["verify", "missed.ptx", "--format", "json"]).exits(1).out.clone();
     let document: Value = serde_json::from_str(&out).expect("JSON");
     assert_eq!(document["schema"], "mbar.verify/1");

@@ -78,7 +78,7 @@ fn ring(random: &mut Random) -> Kernel {
     counts.extend(vec![consumers; slots as usize]);
     let mut threads = vec![Vec::new(); 1 + consumers as usize];
     for round in 0..rounds {
-        let (slot, parity) = (round % slots, round / slots & 1);
+        let (slot, parity) = (round % slots, (round / slots) & 1);
         threads[0].push(Step::Wait(slots + slot, parity ^ 1));
         match how {
             0 => threads[0].extend([Step::Write(slot), Step::Arrive(slot)]),

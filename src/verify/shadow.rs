@@ -291,7 +291,9 @@ impl Segment {
             // second.
             let conflict = old.does.writes() || new.does.writes();
             let comes_back = comes_back_as(old, new) && (!conflict || old.pc == new.pc);
-            (conflict || !comes_back) && judge.is_behind(old, new, start, end) || comes_back
+            // The judge notes a conflict: it is asked wherever there can be one.
+            let is_behind = (conflict || !comes_back) && judge.is_behind(old, new, start, end);
+            is_behind || comes_back
         };
         let over_first = behind(&self.first);
         let only_reads = !self.others_write && !new.does.writes();
