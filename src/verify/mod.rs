@@ -156,7 +156,7 @@ pub fn verify<'p>(
             Outcome::Unsupported => "an instruction cannot be executed here".to_string(),
             _ => case.base.machine.limit().unwrap_or_default(),
         };
-        let findings = case_findings(&case, None);
+        let findings = case.findings();
         return Ok(case.end(Verdict::Inconclusive, findings, vec![why], None));
     }
     case.judge()
@@ -164,12 +164,6 @@ pub fn verify<'p>(
 
 /// A schedule that goes wrong: its answers, and what it shows.
 type Failed = (Vec<u32>, Vec<Finding>);
-
-fn case_findings(case: &Case, only: Option<&Doubt>) -> Vec<Finding> {
-    let mut findings = case.base.findings(case.settings.strict);
-    findings.extend(case.doubts(only));
-    findings
-}
 
 /// A launch in hand, whose first run went well.
 struct Case<'a, 'p> {
@@ -206,7 +200,7 @@ impl<'p> Case<'_, 'p> {
     fn stable(self) -> Verification<'p> {
         let why = "one run speaks for every schedule: no race, and no arrival, wait, announcement or byte can \
                    land in another phase";
-        let findings = case_findings(&self, None);
+        let findings = self.findings();
         self.end(Verdict::Holds, findings, vec![why.to_string()], None)
     }
 
@@ -216,11 +210,21 @@ impl<'p> Case<'_, 'p> {
         doubts.filter(|doubt| !doubt.only_lanes && !doubt.only_relaxed).collect()
     }
 
+    fn explain(&self) -> Explain<'_, 'p> {
+        self.base.explain(self.settings.strict)
+    }
+
+    /// What the first run shows, and what is said of all conditions that fail.
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = self.base.findings(self.settings.strict);
+        findings.extend(self.doubts(None));
+        findings
+    }
+
     /// What is said of conditions that fail: of all, or of one, which then is an error.
     fn doubts(&self, only: Option<&Doubt>) -> Vec<Finding> {
-        let (machine, watch) = (&self.base.machine, &self.base.watch);
-        let explain = Explain { machine, watch, strict: self.settings.strict };
-        let all = &watch.phases.doubts;
+        let explain = self.explain();
+        let all = &self.base.watch.phases.doubts;
         // What fails anyway need not be said of lanes that separate.
         let fails_anyway = |doubt: &Doubt| {
             doubt.only_lanes && all.iter().any(|other| !other.only_lanes && other.is_about_the_same(doubt))
@@ -286,7 +290,7 @@ impl<'p> Case<'_, 'p> {
         self.schedules += explored.schedules;
         if let Some(failure) = &explored.failure {
             if failure.outcome == Some(Outcome::Limit) {
-                let findings = case_findings(&self, None);
+                let findings = self.findings();
                 let why = "a schedule was found that does not seem to end".to_string();
                 let answers = failure.answers.clone();
                 return Ok(self.end(Verdict::Inconclusive, findings, vec![why], Some(answers)));
@@ -327,9 +331,8 @@ impl<'p> Case<'_, 'p> {
         open: &[Doubt],
         decisions: &[Decision],
     ) -> Result<Verification<'p>, LaunchError> {
-        let explain =
-            Explain { machine: &self.base.machine, watch: &self.base.watch, strict: self.settings.strict };
-        let mut findings = case_findings(&self, None);
+        let explain = self.explain();
+        let mut findings = self.findings();
         findings.extend(decisions.iter().map(|decision| explain.decision(decision)));
         let searched = format!(
             "{} and {} explored",
@@ -384,10 +387,7 @@ impl<'p> Case<'_, 'p> {
         doubt: Option<&Doubt>,
         why: &str,
     ) -> Verification<'p> {
-        match doubt {
-            Some(doubt) => findings.extend(self.doubts(Some(doubt))),
-            None => findings.extend(self.doubts(None)),
-        }
+        findings.extend(self.doubts(doubt));
         self.end(Verdict::Violated, findings, vec![why.to_string()], Some(answers))
     }
 
@@ -399,8 +399,7 @@ impl<'p> Case<'_, 'p> {
         replay: Option<Vec<u32>>,
     ) -> Verification<'p> {
         if verdict == Verdict::Holds {
-            let (machine, watch) = (&self.base.machine, &self.base.watch);
-            findings.extend(Explain { machine, watch, strict: self.settings.strict }.few_laps());
+            findings.extend(self.explain().few_laps());
         }
         findings.sort_by_key(|finding| {
             (std::cmp::Reverse(finding.diagnostic.severity), finding.diagnostic.span.start)

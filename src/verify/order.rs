@@ -74,6 +74,12 @@ impl<K: Knowledge> Order<K> {
         classes.filter(move |(lanes, _)| lanes & mask != 0).map(move |(lanes, known)| (lanes & mask, known))
     }
 
+    /// Whether lanes of a warp have learnt something, and all of them know enough.
+    pub fn all_know(&self, warp: u32, mask: Mask, enough: impl Fn(&K) -> bool) -> bool {
+        let mut classes = self.of(warp, mask).peekable();
+        classes.peek().is_some() && classes.all(|(_, known)| enough(known))
+    }
+
     /// What one lane knows; nothing is known of lanes that never learnt anything.
     pub fn of_lane(&self, warp: u32, lane: usize) -> K {
         self.of(warp, 1 << lane).next().map(|(_, known)| known.clone()).unwrap_or_default()

@@ -150,6 +150,13 @@ struct Conflict {
     new_lanes: Mask,
 }
 
+/// An access, and those of its lanes that are asked about.
+#[derive(Clone, Copy)]
+struct Side<'a> {
+    access: &'a Access,
+    lanes: Mask,
+}
+
 /// Judges an access by what its lanes know.
 pub struct Judgement<'a> {
     /// Happens-before.
@@ -237,9 +244,7 @@ impl Judgement<'_> {
                 lanes.all(|lane| agent.is_known(old.does.writes(), known, lane, own))
             }),
         };
-        let mut enabled = enabling.lanes.of(new.warp, new_lanes).peekable();
-        let all = enabled.peek().is_some() && enabled.all(|(_, known)| is_before(known, 0));
-        if all {
+        if enabling.lanes.all_know(new.warp, new_lanes, |known| is_before(known, 0)) {
             return Between::Relaxed;
         }
         let plain = |(_, known): (Mask, &Known)| known.layer(Layer::Plain).clone();
@@ -271,15 +276,21 @@ impl Judgement<'_> {
     fn unordered(&self, old: &Access, new: &Access, start: u64, end: u64) -> Option<Conflict> {
         let layer = self.layer(old, new);
         let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
+        let before = Side { access: old, lanes: old_lanes };
         let nothing = Known::default();
         let mut seen: Mask = 0;
         let mut worst = Missing::Nothing;
         for (lanes, known) in self.causality.order.of(new.warp, new_lanes) {
             seen |= lanes;
-            worst = worst.max(self.missing(old, old_lanes, new, lanes, known, layer));
+            worst = worst.max(self.missing(before, Side { access: new, lanes }, known, layer));
         }
         if seen != new_lanes {
-            worst = worst.max(self.missing(old, old_lanes, new, new_lanes & !seen, &nothing, layer));
+            worst = worst.max(self.missing(
+                before,
+                Side { access: new, lanes: new_lanes & !seen },
+                &nothing,
+                layer,
+            ));
         }
         if worst == Missing::Nothing || self.ends_behind(old, old_lanes, new, new_lanes) {
             return None;
@@ -290,12 +301,13 @@ impl Judgement<'_> {
         while at < end {
             let next = old.lanes.next(at).min(new.lanes.next(at)).min(end);
             let old_here = old.lanes.at(at);
+            let before = Side { access: old, lanes: old_here };
             let mut here = new.lanes.at(at);
             while here != 0 {
                 let lane = here & here.wrapping_neg();
                 here &= !lane;
                 let known = self.causality.order.of(new.warp, lane).next().map_or(&nothing, |(_, k)| k);
-                let missing = self.missing(old, old_here, new, lane, known, layer);
+                let missing = self.missing(before, Side { access: new, lanes: lane }, known, layer);
                 if missing == Missing::Nothing {
                     continue;
                 }
@@ -328,17 +340,11 @@ impl Judgement<'_> {
     }
 
     /// What is missing between lanes of the first and lanes of the second that know the same.
-    fn missing(
-        &self,
-        old: &Access,
-        old_lanes: Mask,
-        new: &Access,
-        new_lanes: Mask,
-        known: &Known,
-        layer: Layer,
-    ) -> Missing {
+    fn missing(&self, before: Side, behind: Side, known: &Known, layer: Layer) -> Missing {
+        let (Side { access: old, lanes: old_lanes }, Side { access: new, lanes: new_lanes }) =
+            (before, behind);
         match old.who {
-            Who::Copy(id) => self.end_missing(id, old, old_lanes, new, new_lanes, known, layer),
+            Who::Copy(id) => self.end_missing(id, before, behind, known, layer),
             Who::Warp(warp) => {
                 let mut plain = known.layer(Layer::Plain).knows(warp, old_lanes, old.time);
                 // A lane comes after itself, which says something where one lane asks.
@@ -363,33 +369,22 @@ impl Judgement<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "two sides and what one knows of the other")]
-    fn end_missing(
-        &self,
-        id: u32,
-        old: &Access,
-        old_lanes: Mask,
-        new: &Access,
-        new_lanes: Mask,
-        known: &Known,
-        layer: Layer,
-    ) -> Missing {
+    /// The same, where the first is a copy.
+    fn end_missing(&self, id: u32, before: Side, behind: Side, known: &Known, layer: Layer) -> Missing {
         // Those that are forgotten were known to all.
         let Some(agent) = self.agents.get(id) else { return Missing::Nothing };
-        let own = if agent.by.warp == new.warp { new_lanes } else { 0 };
-        let writes = old.does.writes();
-        let mut lanes = crate::machine::column::lanes(old_lanes);
-        let plain = known.layer(Layer::Plain);
-        if !lanes.all(|lane| agent.is_known(writes, plain, lane, own)) {
+        let own = if agent.by.warp == behind.access.warp { behind.lanes } else { 0 };
+        let writes = before.access.does.writes();
+        let ends_in = |clock: &Clock, own: Mask| {
+            crate::machine::column::lanes(before.lanes).all(|lane| agent.is_known(writes, clock, lane, own))
+        };
+        if !ends_in(known.layer(Layer::Plain), own) {
             return Missing::End;
         }
         if layer == Layer::Plain {
             return Missing::Nothing;
         }
-        let fenced = known.layer(layer);
-        let mut lanes = crate::machine::column::lanes(old_lanes);
-        let all = lanes.all(|lane| agent.is_known(writes, fenced, lane, 0));
-        if all { Missing::Nothing } else { Missing::Fence }
+        if ends_in(known.layer(layer), 0) { Missing::Nothing } else { Missing::Fence }
     }
 
     /// Whether both are strong and each one's scope includes the other.

@@ -35,11 +35,7 @@ pub fn run<'p>(
     let mut machine = Machine::new(program, launch, options)?;
     let mut watch = Watch::new();
     let outcome = machine.run_watched(&mut choose, &mut |machine| watch.observe(machine), progress);
-    watch.end();
-    if outcome == Outcome::Completed {
-        machine.compare(launch);
-    }
-    Ok(Trial { machine, watch, outcome })
+    Ok(Trial::ended(machine, watch, outcome, launch))
 }
 
 /// The answers of a schedule. Few runs go wrong: the answers of others need not be kept.
@@ -57,10 +53,24 @@ pub fn answers(
     Ok(recorder.answers)
 }
 
-impl Trial<'_> {
+impl<'p> Trial<'p> {
+    /// A run has ended like this.
+    fn ended(mut machine: Machine<'p>, mut watch: Watch, outcome: Outcome, launch: &Launch) -> Trial<'p> {
+        watch.end();
+        if outcome == Outcome::Completed {
+            machine.compare(launch);
+        }
+        Trial { machine, watch, outcome }
+    }
+
+    /// Puts what was seen into words.
+    pub fn explain(&self, strict: bool) -> Explain<'_, 'p> {
+        Explain { machine: &self.machine, watch: &self.watch, strict }
+    }
+
     /// Findings of the machine and of those who watched it, races first.
     pub fn findings(&self, strict: bool) -> Vec<Finding> {
-        let explain = Explain { machine: &self.machine, watch: &self.watch, strict };
+        let explain = self.explain(strict);
         explain.races().into_iter().chain(self.machine.findings.iter().cloned()).collect()
     }
 
@@ -152,9 +162,5 @@ pub fn run_held<'p>(
         watch.observe(&mut machine);
     }
     let outcome = machine.run(&mut recorder, &mut |_| {});
-    watch.end();
-    if outcome == Outcome::Completed {
-        machine.compare(launch);
-    }
-    Ok((Trial { machine, watch, outcome }, recorder.answers))
+    Ok((Trial::ended(machine, watch, outcome, launch), recorder.answers))
 }

@@ -78,9 +78,8 @@ impl Watch {
         let spins = self.spins.get(&by.pc).copied().unwrap_or(false);
         if let Some(Flag { releases, .. }) = flag {
             let news = releases.acquired(&self.topology, order.scope, self.topology.cta(by.warp));
-            let knows = |(_, known): &(Mask, &Known)| known.clock().covers(news.clock());
-            let known = self.causality.order.of(by.warp, by.lanes).filter(|class| knows(class)).count();
-            if !spins && known < self.causality.order.of(by.warp, by.lanes).count().max(1) {
+            let knows = |known: &Known| known.clock().covers(news.clock());
+            if !spins && !self.causality.order.all_know(by.warp, by.lanes, knows) {
                 self.lucky.insert(by.pc);
             }
             self.causality.observe(by, place, releases, order.acquires, order.scope, &self.topology);
@@ -105,12 +104,11 @@ impl Watch {
         let released = self.causality.released(by, time, order.releases, order.scope);
         let cta = self.topology.cta(by.warp);
         let flag = self.flags.entry(place).or_default();
-        if !updates || flag.size != size {
-            // Updates continue what was released before, others do not.
-            flag.releases = Releases::default();
-        }
         if flag.size != size {
             *flag = Flag { size, ..Flag::default() };
+        } else if !updates {
+            // Updates continue what was released before, others do not.
+            flag.releases = Releases::default();
         }
         let is_own = |of: &(u32, Mask, Releases)| of.0 == by.warp && of.1 & by.lanes == by.lanes;
         if order.releases {

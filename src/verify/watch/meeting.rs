@@ -1,6 +1,6 @@
 //! Barriers of CTA and cluster, and the end of threads and of their memory.
 
-use super::{Outlived, Remote, Watch};
+use super::{Meeting, Outlived, Remote, Watch};
 use crate::machine::column::lanes;
 use crate::machine::cta::Site;
 use crate::verify::causality::{Known, Layer};
@@ -8,6 +8,18 @@ use crate::verify::clock::{Mark, Shared};
 use crate::verify::order::{Knowledge, Order};
 use crate::verify::phase::{Condition, Doubt, Given, Happened};
 use crate::verify::shadow::Region;
+
+impl Meeting {
+    /// The generation is complete: what those who came, and those who had ended, give.
+    fn complete(&mut self, exits: &(Given, Known)) -> (Given, Known) {
+        let (mut given, mut known) = (std::mem::take(&mut self.given), std::mem::take(&mut self.known));
+        given.join(&exits.0);
+        known.join(&exits.1);
+        self.generation += 1;
+        self.before = self.first.take();
+        (given, known)
+    }
+}
 
 impl Watch {
     /// Lanes come to a named barrier, or to that of the cluster.
@@ -31,9 +43,8 @@ impl Watch {
             return;
         }
         let knows = |order: &Order<Shared>| {
-            let mut classes = order.of(by.warp, by.lanes);
             let enough = |known: &Shared| known.mark(mark).is_some_and(|n| n >= generation - 1);
-            classes.next().is_some_and(|(_, known)| enough(known)) && classes.all(|(_, known)| enough(known))
+            order.all_know(by.warp, by.lanes, enough)
         };
         if !knows(&self.enabling.groups)
             && let Some(first) = before
@@ -50,7 +61,7 @@ impl Watch {
         }
     }
 
-    pub(super) fn exits_of(&self, ctas: impl Iterator<Item = u32>) -> (Given, Known) {
+    fn exits_of(&self, ctas: impl Iterator<Item = u32>) -> (Given, Known) {
         let mut all = (Given::default(), Known::default());
         for (given, known) in ctas.filter_map(|cta| self.exits.get(&cta)) {
             all.0.join(given);
@@ -61,17 +72,12 @@ impl Watch {
 
     pub(super) fn release_cta(&mut self, cta: u32, id: u32, counts: bool) {
         // One that counts threads does not wait for those that have ended.
-        let (exited, exited_known) = self.exits_of(std::iter::once(cta).filter(|_| !counts));
+        let exits = self.exits_of(std::iter::once(cta).filter(|_| !counts));
         let mark = Mark::Named(cta, id);
         let meeting = self.meetings.entry(mark).or_default();
-        let mut given = std::mem::take(&mut meeting.given);
-        let mut known = std::mem::take(&mut meeting.known);
-        let waiting = std::mem::take(&mut meeting.waiting);
         let generation = meeting.generation;
-        meeting.generation += 1;
-        meeting.before = meeting.first.take();
-        given.join(&exited);
-        known.join(&exited_known);
+        let waiting = std::mem::take(&mut meeting.waiting);
+        let (given, known) = meeting.complete(&exits);
         for event in waiting {
             self.causality.order.learn(event.by.warp, event.by.lanes, &known);
             self.enabling.learn(event.by, &given);
@@ -82,15 +88,9 @@ impl Watch {
     pub(super) fn release_cluster(&mut self, cluster: u32) {
         let members = 0..self.topology.cluster_of.len() as u32;
         let ctas = members.filter(|&cta| self.topology.cluster(cta) == cluster);
-        let (exited, exited_known) = self.exits_of(ctas);
+        let exits = self.exits_of(ctas);
         let meeting = self.meetings.entry(Mark::Cluster(cluster)).or_default();
-        let mut given = std::mem::take(&mut meeting.given);
-        let mut known = std::mem::take(&mut meeting.known);
-        given.join(&exited);
-        known.join(&exited_known);
-        meeting.done = (given, known);
-        meeting.generation += 1;
-        meeting.before = meeting.first.take();
+        meeting.done = meeting.complete(&exits);
     }
 
     pub(super) fn cluster_waited(&mut self, by: Site, acquires: bool) {
