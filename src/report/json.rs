@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::diagnostic::{Diagnostic, Ptxas, Severity};
+use crate::diagnostic::{Diagnostic, Label, Ptxas, Severity};
 use crate::source::SourceFile;
 
 /// The document.
@@ -32,7 +32,7 @@ struct Finding {
 }
 
 #[derive(Serialize, Debug)]
-struct Related {
+pub(super) struct Related {
     message: String,
     line: u32,
     column: u32,
@@ -99,13 +99,18 @@ impl Document {
     }
 }
 
-fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
-    let start = file.line_column(diagnostic.span.start);
-    let end = file.line_column(diagnostic.span.end);
-    let related = diagnostic.labels.iter().map(|label| {
+/// The other places that a finding names.
+pub(super) fn related(file: &SourceFile, labels: &[Label]) -> Vec<Related> {
+    let related = labels.iter().map(|label| {
         let at = file.line_column(label.span.start);
         Related { message: label.message.clone(), line: at.line, column: at.column }
     });
+    related.collect()
+}
+
+fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
+    let start = file.line_column(diagnostic.span.start);
+    let end = file.line_column(diagnostic.span.end);
     let fixes = diagnostic.fixes.iter().map(|fix| Fix {
         title: fix.title.clone(),
         safe: fix.applicability == crate::diagnostic::Applicability::Safe,
@@ -138,7 +143,7 @@ fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
         end_line: end.line,
         end_column: end.column,
         label: diagnostic.label.clone(),
-        related: related.collect(),
+        related: related(file, &diagnostic.labels),
         notes: diagnostic.notes.clone(),
         helps: diagnostic.helps.clone(),
         fixes: fixes.collect(),

@@ -5,6 +5,7 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 
+use super::json::{Related, related};
 use crate::diagnostic::Diagnostic;
 use crate::launch::{ArgumentKind, Launch, hex_words};
 use crate::machine::Machine;
@@ -56,13 +57,6 @@ pub(super) struct Found {
     notes: Vec<String>,
     helps: Vec<String>,
     count: u64,
-}
-
-#[derive(Serialize, Debug)]
-struct Related {
-    message: String,
-    line: u32,
-    column: u32,
 }
 
 #[derive(Serialize, Debug)]
@@ -118,10 +112,6 @@ impl<'m> Document<'m> {
 pub(super) fn found(file: &SourceFile, finding: &Finding) -> Found {
     let Diagnostic { span, severity, message, label, labels, notes, helps, .. } = &finding.diagnostic;
     let at = file.line_column(span.start);
-    let related = labels.iter().map(|label| {
-        let at = file.line_column(label.span.start);
-        Related { message: label.message.clone(), line: at.line, column: at.column }
-    });
     Found {
         kind: finding.rule.kind.as_str(),
         severity: severity.as_str(),
@@ -132,7 +122,7 @@ pub(super) fn found(file: &SourceFile, finding: &Finding) -> Found {
         line: at.line,
         column: at.column,
         label: label.clone(),
-        related: related.collect(),
+        related: related(file, labels),
         notes: notes.clone(),
         helps: helps.clone(),
         count: finding.count,
