@@ -3,8 +3,8 @@
 mod support;
 
 use mbar::diagnostic::Severity;
-use support::execute::{Found, Prepared, Ran, meets};
-use support::{Failures, files, read, short_name, tags};
+use support::execute::{Found, Prepared, Ran, cases, meets};
+use support::{Failures, files, short_name};
 
 /// It executes a `trap`: the primitives that it calls have no other body for this target.
 const TRAPS: &[&str] = &["guide/02_phase_prim.sm_80.ptx"];
@@ -33,26 +33,6 @@ fn programs_of_the_guide_meet_their_expectations() {
         }
     }
     failures.report("No schedule may change what a right program does.");
-}
-
-/// A case that can be run: its name, its program, its tagged lines with their kinds.
-struct Case {
-    name: String,
-    prepared: Prepared,
-    tags: Vec<(u32, Vec<String>)>,
-}
-
-/// The cases with a launch that run at all: those for `check` may be refused, and are not for here.
-fn cases() -> Vec<Case> {
-    let runs = |path: &&std::path::PathBuf| read(path).contains("// mbar: launch");
-    let mut cases = Vec::new();
-    for path in files("cases", "ptx").iter().filter(runs) {
-        let tags = tags(&read(path));
-        if !tags.iter().any(|(_, kinds)| kinds.iter().any(|kind| kind.starts_with("check"))) {
-            cases.push(Case { name: short_name(path), prepared: Prepared::read(path), tags });
-        }
-    }
-    cases
 }
 
 #[test]

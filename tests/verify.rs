@@ -4,31 +4,12 @@
 mod support;
 
 use mbar::verify::Verdict;
-use support::execute::{Prepared, meets};
+use support::execute::{Prepared, cases, meets};
 use support::judge::{Judged, judge, settings};
-use support::{Failures, files, read, short_name, tags};
+use support::{Failures, files, read, short_name};
 
 /// The right ones among the cases need no more states than this.
 const ENOUGH: u64 = 20_000;
-
-/// A case that can be launched, and that the assembler takes.
-struct Case {
-    name: String,
-    prepared: Prepared,
-    tags: Vec<(u32, Vec<String>)>,
-}
-
-fn cases() -> Vec<Case> {
-    let runs = |path: &&std::path::PathBuf| read(path).contains("// mbar: launch");
-    let for_check = |tags: &[(u32, Vec<String>)]| {
-        tags.iter().any(|(_, kinds)| kinds.iter().any(|kind| kind.starts_with("check")))
-    };
-    let paths = files("cases", "ptx");
-    let cases = paths.iter().filter(runs).filter(|path| !for_check(&tags(&read(path))));
-    cases
-        .map(|path| Case { name: short_name(path), prepared: Prepared::read(path), tags: tags(&read(path)) })
-        .collect()
-}
 
 #[test]
 fn faulty_cases_are_violated_on_their_lines() {

@@ -167,3 +167,24 @@ impl Prepared {
         self.run(options, &mut Strategy::new(Schedule::Random, Landing::Random, seed))
     }
 }
+
+/// A case that can be launched: its name, its program, its tagged lines with their kinds.
+pub struct Case {
+    pub name: String,
+    pub prepared: Prepared,
+    pub tags: Vec<(u32, Vec<String>)>,
+}
+
+/// The cases with a launch that run at all: those for `check` may be refused, and are not for here.
+pub fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for path in super::files("cases", "ptx") {
+        let text = super::read(&path);
+        let tags = super::tags(&text);
+        let for_check = tags.iter().any(|(_, kinds)| kinds.iter().any(|kind| kind.starts_with("check")));
+        if text.contains("// mbar: launch") && !for_check {
+            cases.push(Case { name: super::short_name(&path), prepared: Prepared::read(&path), tags });
+        }
+    }
+    cases
+}
