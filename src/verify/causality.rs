@@ -273,7 +273,6 @@ impl Causality {
     fn release_by_fence(&mut self, by: Site, time: Time, scope: Scope) {
         let classes: SmallVec<[(Mask, Known); 2]> =
             self.order.of(by.warp, by.lanes).map(|(lanes, known)| (lanes, known.clone())).collect();
-        let seen = classes.iter().fold(0, |all, (lanes, _)| all | lanes);
         let fences = self.fences(by.warp);
         for old in &mut fences.released {
             if old.scope <= scope {
@@ -281,8 +280,7 @@ impl Causality {
             }
         }
         fences.released.retain(|old| old.lanes != 0);
-        let rest = (by.lanes & !seen != 0).then(|| (by.lanes & !seen, Known::default()));
-        for (lanes, known) in classes.into_iter().chain(rest) {
+        for (lanes, known) in classes {
             fences.released.push(Released { lanes, scope, known, time });
         }
     }
@@ -341,14 +339,9 @@ impl Causality {
                 self.fences(by.warp).looking.push(old);
             }
         }
-        let mut rest = new;
-        let mut classes: SmallVec<[(Mask, Known); 2]> =
-            self.order.of(by.warp, new).map(|(lanes, known)| (lanes, known.clone())).collect();
-        classes.iter().for_each(|(lanes, _)| rest &= !lanes);
-        if rest != 0 {
-            classes.push((rest, Known::default()));
-        }
-        let looking = classes.into_iter().map(|(lanes, before)| Looking { lanes, pc: by.pc, at, before });
+        let looking =
+            |(lanes, known): (Mask, &Known)| Looking { lanes, pc: by.pc, at, before: known.clone() };
+        let looking: SmallVec<[Looking; 1]> = self.order.of(by.warp, new).map(looking).collect();
         self.fences(by.warp).looking.extend(looking);
     }
 

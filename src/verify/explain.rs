@@ -463,9 +463,7 @@ impl Explain<'_, '_> {
         };
         let (first, second) = (doubt.first.by, doubt.second.by);
         let (early, late) = (self.machine.line(second.pc), self.machine.line(first.pc));
-        let name = doubt
-            .object
-            .map_or(String::new(), |o| format!("{} ", self.machine.barrier_name(o.cta, o.address)));
+        let name = doubt.object.map_or(String::new(), |o| self.machine.barrier_name(o.cta, o.address));
         let message = match doubt.condition {
             Condition::EarlyArrival => format!(
                 "{name}: the arrival at line {early} could land before the phase is over that line {late} belongs to"
@@ -492,7 +490,6 @@ impl Explain<'_, '_> {
                 "the arrival at line {early} could take part in the round that line {late} belongs to"
             ),
         };
-        let message = message.replace(" :", ":");
         let (at, other) = match doubt.condition {
             Condition::EarlyArrival
             | Condition::EarlyWait

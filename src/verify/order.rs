@@ -41,6 +41,8 @@ impl Knowledge for Shared {
 #[derive(Clone, Debug, Default)]
 pub struct Order<K> {
     warps: Vec<SmallVec<[(Mask, K); 1]>>,
+    /// What lanes know that never learnt anything.
+    nothing: K,
 }
 
 impl<K: Knowledge> Order<K> {
@@ -68,21 +70,17 @@ impl<K: Knowledge> Order<K> {
         }
     }
 
-    /// What lanes of a warp know, class by class.
+    /// What lanes of a warp know, class by class: each lane is in one.
     pub fn of(&self, warp: u32, mask: Mask) -> impl Iterator<Item = (Mask, &K)> {
-        let classes = self.warps.get(warp as usize).into_iter().flatten();
-        classes.filter(move |(lanes, _)| lanes & mask != 0).map(move |(lanes, known)| (lanes & mask, known))
+        let classes = self.warps.get(warp as usize).map_or(&[][..], |classes| classes);
+        let unlearnt = (classes.is_empty() && mask != 0).then_some((mask, &self.nothing));
+        let inside = classes.iter().filter(move |(lanes, _)| lanes & mask != 0);
+        inside.map(move |(lanes, known)| (lanes & mask, known)).chain(unlearnt)
     }
 
-    /// Whether lanes of a warp have learnt something, and all of them know enough.
+    /// Whether all of some lanes know enough.
     pub fn all_know(&self, warp: u32, mask: Mask, enough: impl Fn(&K) -> bool) -> bool {
-        let mut classes = self.of(warp, mask).peekable();
-        classes.peek().is_some() && classes.all(|(_, known)| enough(known))
-    }
-
-    /// What one lane knows; nothing is known of lanes that never learnt anything.
-    pub fn of_lane(&self, warp: u32, lane: usize) -> K {
-        self.of(warp, 1 << lane).next().map(|(_, known)| known.clone()).unwrap_or_default()
+        self.of(warp, mask).all(|(_, known)| enough(known))
     }
 
     /// All that lanes of a warp know together.

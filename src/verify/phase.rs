@@ -166,14 +166,7 @@ impl Asking<'_> {
         match self.orders {
             Ok(enabling) => {
                 let by = self.what.by;
-                let all = |order: &Order<Shared>| {
-                    let mut seen = 0;
-                    let known = order.of(by.warp, by.lanes).all(|(lanes, known)| {
-                        seen |= lanes;
-                        enough(known)
-                    });
-                    known && seen == by.lanes
-                };
+                let all = |order: &Order<Shared>| order.all_know(by.warp, by.lanes, |known| enough(known));
                 (all(&enabling.lanes), all(&enabling.groups))
             }
             Err(given) => (enough(&given.lanes), enough(&given.groups)),
@@ -207,19 +200,12 @@ impl Asking<'_> {
             }
         };
         let mut common = start;
-        let mut seen = 0;
-        let mut add = |lanes: Mask, known: Mask| {
+        for (lanes, known) in enabling.lanes.of(asking.warp, asking.lanes) {
+            let known = known.knows(by.warp, by.lanes, time);
             // A lane comes after itself, which says something of all of them only where there is one.
             let own = if own { lanes & by.lanes } else { 0 };
             let known = if lanes.is_power_of_two() { known | own } else { known };
             common = combine(common, known, own);
-        };
-        for (lanes, known) in enabling.lanes.of(asking.warp, asking.lanes) {
-            seen |= lanes;
-            add(lanes, known.knows(by.warp, by.lanes, time));
-        }
-        if seen != asking.lanes {
-            add(asking.lanes & !seen, 0);
         }
         let mut classes = enabling.groups.of(asking.warp, asking.lanes);
         let group = own && asking.lanes & by.lanes != 0

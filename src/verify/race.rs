@@ -277,20 +277,9 @@ impl Judgement<'_> {
         let layer = self.layer(old, new);
         let (old_lanes, new_lanes) = (old.lanes.within(start, end), new.lanes.within(start, end));
         let before = Side { access: old, lanes: old_lanes };
-        let nothing = Known::default();
-        let mut seen: Mask = 0;
         let mut worst = Missing::Nothing;
         for (lanes, known) in self.causality.order.of(new.warp, new_lanes) {
-            seen |= lanes;
             worst = worst.max(self.missing(before, Side { access: new, lanes }, known, layer));
-        }
-        if seen != new_lanes {
-            worst = worst.max(self.missing(
-                before,
-                Side { access: new, lanes: new_lanes & !seen },
-                &nothing,
-                layer,
-            ));
         }
         if worst == Missing::Nothing || self.ends_behind(old, old_lanes, new, new_lanes) {
             return None;
@@ -306,11 +295,10 @@ impl Judgement<'_> {
             while here != 0 {
                 let lane = here & here.wrapping_neg();
                 here &= !lane;
-                let known = self.causality.order.of(new.warp, lane).next().map_or(&nothing, |(_, k)| k);
-                let missing = self.missing(before, Side { access: new, lanes: lane }, known, layer);
-                if missing == Missing::Nothing {
-                    continue;
-                }
+                let behind = Side { access: new, lanes: lane };
+                let classes = self.causality.order.of(new.warp, lane);
+                let missing = classes.map(|(_, known)| self.missing(before, behind, known, layer)).max();
+                let Some(missing) = missing.filter(|missing| *missing != Missing::Nothing) else { continue };
                 match &mut found {
                     Some(conflict) if conflict.missing >= missing => {
                         conflict.old_lanes |= old_here;
@@ -442,15 +430,13 @@ impl Judgement<'_> {
 
     /// Whether each lane of the second knows of all lanes of the first, which are of one warp.
     fn lanes_know(&self, old: &Access, first: Mask, new: &Access, second: Mask) -> bool {
-        let mut seen = 0;
         let all = self.enabling.lanes.of(new.warp, second).all(|(lanes, known)| {
-            seen |= lanes;
             // A lane comes after itself.
             let own = if old.warp == new.warp && lanes.is_power_of_two() { lanes } else { 0 };
             (known.knows(old.warp, first, old.time) | own) & first == first
         });
         let alone = old.warp == new.warp && first == second && first.is_power_of_two();
-        all && seen == second || alone && old.time < new.time
+        all || alone && old.time < new.time
     }
 }
 
