@@ -16,6 +16,7 @@ pub mod asm;
 pub mod check;
 pub mod cli;
 pub mod diagnostic;
+pub mod extract;
 pub mod isa;
 pub mod launch;
 pub mod machine;

@@ -13,15 +13,15 @@ pub fn of(program: &Program, routine: &Routine, inst: &Inst) -> Option<Needs> {
     })
 }
 
+/// What the instructions of a function need together.
+pub fn of_routine(program: &Program, routine: &Routine) -> Needs {
+    let each = routine.instructions.iter().filter_map(|inst| of(program, routine, inst));
+    each.fold(Needs::NONE, Needs::with)
+}
+
 /// What all instructions of the program need together.
 pub fn of_all(program: &Program) -> Needs {
-    let one = |routine| move |inst| of(program, routine, inst);
-    let each =
-        program.routines.iter().flat_map(|routine| routine.instructions.iter().filter_map(one(routine)));
-    each.fold(Needs::NONE, |all, needs| Needs {
-        version: all.version.max(needs.version),
-        targets: all.targets.and(needs.targets),
-    })
+    program.routines.iter().map(|routine| of_routine(program, routine)).fold(Needs::NONE, Needs::with)
 }
 
 /// Whether operands may need more than the row: most rows need no look at them.

@@ -84,7 +84,7 @@ fn kind(value: Value) -> &'static str {
         Value::Not(_) => "inverted-register",
         Value::Negated(_) => "negated-register",
         Value::Special(..) => "special-register",
-        Value::Const(_) => "constant",
+        Value::Const(_) | Value::UnknownConst => "constant",
         Value::Variable(..) => "variable",
         Value::Element(_) => "element",
         Value::Label(_) => "label",

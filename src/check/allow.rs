@@ -1,5 +1,7 @@
 //! The findings that `// mbar:` comments allow, and such comments that say nothing.
 
+use std::ops::RangeInclusive;
+
 use rustc_hash::FxHashSet;
 
 use super::Settings;
@@ -7,7 +9,8 @@ use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::opcode::nearest;
 use crate::program::Program;
 use crate::program::comment::{Comment, DIRECTIVES};
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
+use crate::syntax::ast::Module;
 
 /// The rules of this file.
 pub const RULES: &[&Rule] = &[&UNKNOWN_DIRECTIVE];
@@ -22,28 +25,58 @@ static UNKNOWN_DIRECTIVE: Rule = Rule {
 
 /// Drops the findings that the file allows, and reports directives that are not understood.
 pub fn apply(program: &Program, settings: &Settings, diagnostics: &mut Vec<Diagnostic>) -> Allowed {
+    let Module { source, comments, .. } = &program.module;
+    let allowed = read(source, comments, settings, diagnostics);
+    if !allowed.is_empty() {
+        diagnostics.retain(|diagnostic| !allowed.covers(source, diagnostic));
+    }
+    allowed
+}
+
+/// The same for a text around statements: what is allowed on one line of a statement is so on all.
+pub fn apply_around(
+    source: &SourceFile,
+    comments: &[Span],
+    statements: &[Span],
+    settings: &Settings,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    let allowed = read(source, comments, settings, diagnostics);
+    if allowed.is_empty() {
+        return;
+    }
+    let lines = |at: Span| {
+        let index = statements.partition_point(|statement| statement.start <= at.start);
+        let statement = index.checked_sub(1).map(|index| statements[index]);
+        let whole = statement.filter(|statement| at.start < statement.end).unwrap_or(at);
+        source.line(whole.start)..=source.line(whole.end.max(whole.start + 1) - 1)
+    };
+    diagnostics.retain(|diagnostic| !allowed.covers_one_of(lines(diagnostic.span), diagnostic.rule.name));
+}
+
+fn read(
+    source: &SourceFile,
+    comments: &[Span],
+    settings: &Settings,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Allowed {
     let mut allowed = Allowed::default();
-    let comments = &program.module.comments;
     let mut next_code = None;
     for (index, &place) in comments.iter().enumerate().rev() {
-        next_code = Some(code_after(program, place, comments.get(index + 1).copied().zip(next_code)));
-        if let Some(comment) = Comment::at(program, place) {
+        next_code = Some(code_after(source, place, comments.get(index + 1).copied().zip(next_code)));
+        if let Some(comment) = Comment::new(source.slice(place), place) {
             let find = |name: &str| {
                 super::rule(name).or_else(|| settings.other_rule.and_then(|other_rule| other_rule(name)))
             };
-            directive(program, place, comment, next_code, &find, &mut allowed, diagnostics);
+            directive(source, place, comment, next_code, &find, &mut allowed, diagnostics);
         }
-    }
-    if !allowed.file.is_empty() || !allowed.lines.is_empty() {
-        diagnostics.retain(|diagnostic| !allowed.covers(program, diagnostic));
     }
     allowed
 }
 
 /// The line of the first code behind the comment at `place`; `next` is the comment after it, with the
 /// first code behind that.
-fn code_after(program: &Program, place: Span, next: Option<(Span, u32)>) -> u32 {
-    let source = &program.module.source;
+fn code_after(source: &SourceFile, place: Span, next: Option<(Span, u32)>) -> u32 {
     let rest = &source.text()[source.clamp(place).end as usize..];
     let blank = (rest.len() - rest.trim_start().len()) as u32;
     match next {
@@ -60,16 +93,23 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Whether the comments of `program`, which they were taken from, allow a finding in it.
-    pub fn covers(&self, program: &Program, diagnostic: &Diagnostic) -> bool {
-        let line = program.module.source.line(diagnostic.span.start);
-        let name = diagnostic.rule.name;
-        self.file.contains(name) || self.lines.contains(&(line, name))
+    /// Whether the comments of `source`, which they were taken from, allow a finding in it.
+    pub fn covers(&self, source: &SourceFile, diagnostic: &Diagnostic) -> bool {
+        let line = source.line(diagnostic.span.start);
+        self.covers_one_of(line..=line, diagnostic.rule.name)
+    }
+
+    fn covers_one_of(&self, mut lines: RangeInclusive<u32>, name: &'static str) -> bool {
+        self.file.contains(name) || lines.any(|line| self.lines.contains(&(line, name)))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.file.is_empty() && self.lines.is_empty()
     }
 }
 
 fn directive(
-    program: &Program,
+    source: &SourceFile,
     place: Span,
     comment: Comment,
     next_code: Option<u32>,
@@ -96,7 +136,7 @@ fn directive(
                 allowed.file.insert(rule.name);
             }
             Some(rule) => {
-                let lines = lines_meant(program, place, next_code);
+                let lines = lines_meant(source, place, next_code);
                 allowed.lines.extend(lines.into_iter().map(|line| (line, rule.name)));
             }
         }
@@ -105,8 +145,7 @@ fn directive(
 
 /// The lines that an `allow` at `place` speaks for: its own; or, alone on a line, the next one and the next
 /// one with code, so that several may stand above one line.
-fn lines_meant(program: &Program, place: Span, next_code: Option<u32>) -> Vec<u32> {
-    let source = &program.module.source;
+fn lines_meant(source: &SourceFile, place: Span, next_code: Option<u32>) -> Vec<u32> {
     let line = source.line(place.start);
     let before = Span::new(source.line_span(line).start, place.start);
     match source.slice(before).trim().is_empty() {

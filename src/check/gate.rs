@@ -3,6 +3,7 @@
 use super::words;
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::table::{GateId, Operand, SPECIALS, Shape};
+use crate::isa::target::Toolkit;
 use crate::isa::{self, Needs, RowMatch, TargetId, TargetSet, Version};
 use crate::program::{Fit, Inst, Program, Routine, Value};
 use crate::source::Span;
@@ -162,9 +163,10 @@ impl Demand {
     fn text(&self, program: &Program) -> String {
         let header = &program.header;
         let target = header.target.filter(|_| self.target);
-        let target = target.map(|t| format!("{} (this file: {})", self.needs.targets.describe(), t.name()));
+        let here = header.here();
+        let target = target.map(|t| format!("{} ({here}: {})", self.needs.targets.describe(), t.name()));
         let version = header.version.filter(|_| self.version);
-        let version = version.map(|version| format!("PTX {} (this file: {version})", self.needs.version));
+        let version = version.map(|version| format!("PTX {} ({here}: {version})", self.needs.version));
         target.into_iter().chain(version).collect::<Vec<_>>().join(" and ")
     }
 
@@ -181,6 +183,19 @@ impl Demand {
         if let Some(place) = header.version_span.filter(|_| self.version) {
             diagnostic = diagnostic.also(place, "the PTX version");
         }
+        if header.is_statement {
+            return match (target, version.and_then(Toolkit::first_with)) {
+                (Some(target), _) => diagnostic.help(format!(
+                    "compile it for {} only: put it behind `#if {}`",
+                    target.name(),
+                    condition(target)
+                )),
+                (None, Some(toolkit)) => {
+                    diagnostic.help(format!("compile it with CUDA {} or newer", toolkit.name))
+                }
+                (None, None) => diagnostic,
+            };
+        }
         match (version, target) {
             (Some(version), None) => diagnostic.help(format!("write `.version {version}` or newer")),
             (None, Some(target)) => {
@@ -192,6 +207,17 @@ impl Demand {
             )),
             (None, None) => diagnostic,
         }
+    }
+}
+
+/// The condition of the preprocessor that holds for `target` and those that can do the same.
+fn condition(target: TargetId) -> String {
+    let name = target.name().trim_start_matches("sm_");
+    let number = name.trim_end_matches(['a', 'f']);
+    match name.strip_prefix(number) {
+        Some("a") => format!("defined(__CUDA_ARCH_FEAT_SM{number}_ALL)"),
+        Some("f") => format!("__CUDA_ARCH_FAMILY_SPECIFIC__ >= {number}0"),
+        _ => format!("__CUDA_ARCH__ >= {number}0"),
     }
 }
 

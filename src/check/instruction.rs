@@ -38,7 +38,7 @@ static MISSING_MODIFIER: Rule = Rule {
     page: include_str!("missing-modifier.md"),
 };
 
-static NOT_CHECKED: Rule = Rule {
+pub(super) static NOT_CHECKED: Rule = Rule {
     name: "not-checked",
     severity: Severity::Note,
     ptxas: Ptxas::Accepts,

@@ -4,11 +4,13 @@
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Rule, Severity};
-use crate::isa::Opcode;
+use crate::extract::Language;
 use crate::isa::target::Toolkit;
+use crate::isa::{Needs, Opcode, Version};
+use crate::needs;
 use crate::program::flow::Flow;
 use crate::program::{Fit, Inst, Options, Program, Routine};
-use crate::source::SourceFile;
+use crate::source::{SourceFile, Span};
 use crate::syntax::{self, ast::OpcodeId};
 
 mod address;
@@ -18,6 +20,7 @@ mod declaration;
 mod flow;
 mod gate;
 mod header;
+pub mod inline;
 mod instruction;
 mod names;
 mod operand;
@@ -27,10 +30,11 @@ mod words;
 
 pub use allow::Allowed;
 pub use gate::describe_requirements;
+use instruction::NOT_CHECKED;
 pub(crate) use text::count;
 
 /// What the user asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// In place of what the file says of itself.
     pub options: Options,
@@ -40,6 +44,39 @@ pub struct Settings {
     pub verbose: bool,
     /// Finds rules that are not of this module, by their names: comments may allow them, too.
     pub other_rule: Option<fn(&str) -> Option<&'static Rule>>,
+    /// Macros of C++ texts that are defined for certain targets only.
+    pub guards: Arc<inline::target::Guards>,
+}
+
+impl Settings {
+    /// The PTX version to check statements for, which say none of their own.
+    fn version(&self) -> Option<Version> {
+        self.options.version.or(self.toolkit.map(|toolkit| toolkit.ptx))
+    }
+}
+
+/// What was found in one file, whatever its language.
+#[derive(Debug)]
+pub struct Report {
+    /// The file.
+    pub source: Arc<SourceFile>,
+    /// The findings, in order of their place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// What each function needs.
+    pub requirements: Vec<Requirement>,
+    /// How many instructions have not been checked.
+    pub unchecked: usize,
+}
+
+/// What a function needs of PTX version and target.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Requirement {
+    /// The function's name; empty for what stands in none.
+    pub name: String,
+    /// Where it stands.
+    pub span: Span,
+    /// What it needs.
+    pub needs: Needs,
 }
 
 /// A file, checked.
@@ -60,9 +97,48 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
     let mut diagnostics = parsed.diagnostics;
     program_rules(&program, settings, &mut diagnostics);
     let allowed = allow::apply(&program, settings, &mut diagnostics);
+    sort(&mut diagnostics);
+    Checked { program, diagnostics, allowed }
+}
+
+/// Checks one file of any language.
+pub fn file(source: Arc<SourceFile>, language: Language, settings: &Settings) -> Report {
+    match language {
+        Language::Ptx => check(source, settings).into(),
+        Language::Cxx => inline::check(source, settings),
+    }
+}
+
+impl From<Checked> for Report {
+    fn from(checked: Checked) -> Report {
+        let unchecked = checked.unchecked();
+        let Checked { program, diagnostics, .. } = checked;
+        let requirement = |routine: &Routine| {
+            let name = program.function(routine).name;
+            let needs = needs::of_routine(&program, routine);
+            Requirement { name: program.module.name(name.symbol).to_string(), span: name.span, needs }
+        };
+        let requirements = program.routines.iter().map(requirement).collect();
+        Report { source: program.module.source, diagnostics, requirements, unchecked }
+    }
+}
+
+/// By place; equal findings once.
+fn sort(diagnostics: &mut Vec<Diagnostic>) {
     diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
     diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
-    Checked { program, diagnostics, allowed }
+}
+
+/// The rules for statements that stand alone: what the rest of the function does is not known. Targets
+/// are left to the caller.
+fn statement_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
+    declaration::check(program, out);
+    names::check(program, out);
+    instruction::check(program, settings, out);
+    let flows = flow::flows(program);
+    value::check(program, &flows, out);
+    address::check(program, &flows, out);
+    flow::check_statements(&flows, out);
 }
 
 fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnostic>) {
@@ -95,6 +171,7 @@ pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = [
         syntax::RULES,
         header::RULES,
+        inline::RULES,
         declaration::RULES,
         names::RULES,
         instruction::RULES,

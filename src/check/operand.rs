@@ -1,8 +1,8 @@
 //! Operands that are missing, superfluous, or of the wrong kind or type.
 
-use super::text;
+use super::{inline, text};
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::operand::{Mismatch, Reason};
+use crate::isa::operand::{Mismatch, Reason, resolve_type};
 use crate::isa::table::{Access, Constants, Op, Operand, SPECIALS, Shape};
 use crate::isa::{self, RowMatch, describe};
 use crate::program::{Base, Inst, Program, Routine, Value};
@@ -142,8 +142,46 @@ impl<'a> Site<'a> {
     fn wrong_operand(&self, mismatch: Mismatch) -> Option<Diagnostic> {
         let place = self.place(mismatch)?;
         let (message, label) = self.complaint(&place, mismatch.reason);
-        let diagnostic = Diagnostic::new(&OPERAND_MISMATCH, place.syntax.span, message).label(label);
-        Some(self.advise(diagnostic, &place, mismatch.reason))
+        let bound = self.bound_otherwise(&place, mismatch.reason);
+        let rule = if bound.is_some() { &inline::CONSTRAINT_MISMATCH } else { &OPERAND_MISMATCH };
+        let diagnostic = Diagnostic::new(rule, place.syntax.span, message).label(label);
+        let diagnostic = self.advise(diagnostic, &place, mismatch.reason);
+        Some(match (bound, place.value) {
+            (Some(advice), Value::Register(id)) => {
+                diagnostic.also(self.routine.register(id).span, "bound here").help(advice)
+            }
+            (Some(advice), _) => diagnostic.help(advice),
+            (None, _) => diagnostic,
+        })
+    }
+
+    /// How to bind an operand of an `asm` statement whose constraint is what is wrong.
+    fn bound_otherwise(&self, place: &Place, reason: Reason) -> Option<String> {
+        let is_outside = match place.value {
+            Value::Register(id) => self.routine.outside(id).is_some(),
+            Value::UnknownConst => true,
+            _ => false,
+        };
+        let sign = match place.spec.access {
+            Access::Read => "",
+            Access::Write => "=",
+            Access::ReadWrite => "+",
+        };
+        let with = |letter| format!("bind it with `\"{sign}{letter}\"`");
+        let ty = match (reason, &place.spec.shape) {
+            (Reason::Type(ty), _) => ty,
+            (Reason::NeedsConstant, _) => return is_outside.then(|| with('n')),
+            (Reason::NeedsRegister, Shape::Value(value) | Shape::Vector(value, _)) => {
+                resolve_type(self.found, value.ty)
+            }
+            (Reason::AddressType, _) => Type::B64,
+            _ => return None,
+        };
+        let advice = || match inline::letter(ty) {
+            Some(letter) => with(letter),
+            None => "declare a register of that type in the statement, and convert to or from it there".into(),
+        };
+        is_outside.then(advice)
     }
 
     /// Headline and label.
@@ -298,6 +336,7 @@ impl<'a> Site<'a> {
             Value::Special(id, _) => format!("a `{}` special register", SPECIALS[id as usize].ty),
             Value::Const(value) if value.int().is_some() => "an integer constant".into(),
             Value::Const(_) => "a floating-point constant".into(),
+            Value::UnknownConst => "a constant".into(),
             Value::Variable(id, _) | Value::Element(id) => {
                 format!("a variable in `{}` memory", space(id))
             }

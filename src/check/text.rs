@@ -87,6 +87,12 @@ pub fn article(n: u32) -> &'static str {
     if n.to_string().starts_with('8') { "an" } else { "a" }
 }
 
+/// The first words of an opcode, for messages in which the rest does not matter.
+pub fn short_name(opcode: &str) -> String {
+    let end = opcode.find("::").map_or(opcode.len(), |at| opcode[..at].rfind('.').unwrap_or(at));
+    opcode[..end].split('.').take(3).collect::<Vec<_>>().join(".")
+}
+
 /// An instruction's name as people say it: with the word that all spellings of the form go on with,
 /// as in `bar.sync` or `cp.async.cg`.
 pub fn name(op: &Op, found: &RowMatch) -> String {

@@ -10,15 +10,15 @@ use super::input::{self, InputError};
 use super::{Color, Format, TargetArguments, complain, exit, parse_toolkit, print, settings};
 use crate::check::{self, Settings, count};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::isa::Needs;
 use crate::isa::target::Toolkit;
-use crate::needs;
 use crate::report::human;
 use crate::report::json::{Document, Summary};
 
 /// The arguments of `mbar check`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// PTX files, directories to search for .ptx files, or `-` for standard input
+    /// Files of PTX or C++ (`asm` statements), directories to search for them, or `-` for PTX on standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub struct Arguments {
 /// What one file gave: its part of the output, counted.
 struct Outcome {
     human: String,
-    checked: Option<check::Checked>,
+    checked: Option<check::Report>,
     error: Option<InputError>,
 }
 
@@ -72,11 +72,11 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
         }
         let Some(checked) = &outcome.checked else { continue };
         summary.add(&checked.diagnostics);
-        unchecked += checked.unchecked();
+        unchecked += checked.unchecked;
         if human {
             print(&outcome.human)?;
         } else {
-            document.add(&checked.program.module.source, &checked.diagnostics);
+            document.add(&checked.source, &checked.diagnostics);
         }
     }
     if human {
@@ -98,13 +98,13 @@ fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool
         Ok(source) => source,
         Err(error) => return Outcome { human: String::new(), checked: None, error: Some(error) },
     };
-    let checked = check::check(source.clone(), settings);
+    let checked = check::file(source.clone(), input.language(), settings);
     let mut text = String::new();
     if human {
         let diagnostics: Vec<&Diagnostic> = checked.diagnostics.iter().collect();
         text = human::findings(&source, &diagnostics, color);
-        if settings.verbose {
-            let needs = needs::of_all(&checked.program);
+        if settings.verbose && !checked.requirements.is_empty() {
+            let needs = checked.requirements.iter().fold(Needs::NONE, |all, one| all.with(one.needs));
             let line = format!("{}: {}\n", source.name(), check::describe_requirements(needs));
             text.push_str(&line);
         }

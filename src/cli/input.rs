@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::extract::Language;
 use crate::source::SourceFile;
 
 /// Why a path gives no source file.
@@ -20,7 +21,7 @@ pub enum InputError {
         reason: String,
     },
     /// No file of interest below a directory.
-    #[error("{0}: holds no .ptx file")]
+    #[error("{0}: holds no file that may hold PTX ({endings})", endings = endings())]
     Empty(String),
     /// Not text.
     #[error("{0}: is not text but binary data{1}")]
@@ -57,17 +58,38 @@ pub fn expand(paths: &[PathBuf]) -> Vec<Result<Input, InputError>> {
     inputs
 }
 
-/// The `.ptx` files below `directory`, sorted; what .gitignore excludes is left out.
+/// ".ptx, .cu and so on"
+fn endings() -> String {
+    let all: Vec<String> = Language::endings().map(|ending| format!(".{ending}")).collect();
+    all.join(" ")
+}
+
+/// The files below `directory` that may hold PTX, sorted; what .gitignore excludes is left out.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
     let walk = ignore::WalkBuilder::new(directory).build();
     let mut files: Vec<PathBuf> = walk
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
         .map(ignore::DirEntry::into_path)
-        .filter(|path| path.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("ptx")))
+        .filter(|path| language(path).is_some())
         .collect();
     files.sort();
     files
+}
+
+/// The language that the name of a file tells.
+fn language(path: &Path) -> Option<Language> {
+    Language::of_ending(path.extension()?.to_str()?)
+}
+
+impl Input {
+    /// Its language: what its name tells, else PTX.
+    pub fn language(&self) -> Language {
+        match self {
+            Input::File(path) => language(path).unwrap_or(Language::Ptx),
+            Input::Stdin => Language::Ptx,
+        }
+    }
 }
 
 /// Reads one input.

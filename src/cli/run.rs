@@ -179,7 +179,7 @@ fn execute(arguments: &Arguments, prepared: &Prepared, shown: Shown) -> io::Resu
     // An error has ended the run; that cannot be allowed.
     machine.findings.retain(|finding| {
         let found = &finding.diagnostic;
-        found.severity == Severity::Error || !checked.allowed.covers(program, found)
+        found.severity == Severity::Error || !checked.allowed.covers(&program.module.source, found)
     });
     let written = write_buffers(&outs, &machine) && recorded;
     report(arguments, &machine, launch, outcome, shown)?;

@@ -94,6 +94,12 @@ impl Needs {
     /// Nothing.
     pub const NONE: Needs = Needs { version: Version::NONE, targets: TargetSet::ALL };
 
+    /// What meets both.
+    #[must_use]
+    pub fn with(self, other: Needs) -> Needs {
+        Needs { version: self.version.max(other.version), targets: self.targets.and(other.targets) }
+    }
+
     /// These needs and those of `gate`.
     #[must_use]
     pub fn and(self, gate: GateId) -> Needs {

@@ -27,6 +27,8 @@ pub enum Actual {
     },
     /// An integer constant.
     Int,
+    /// A constant of which nothing else is known.
+    Constant,
     /// A floating-point constant, and its width in bits.
     Float(u32),
     /// A variable's name: its address.
@@ -252,8 +254,8 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float(_) if !takes_constant => Err(Reason::NeedsRegister),
-            Actual::Int | Actual::Float(_) => number(ty, given),
+            Actual::Int | Actual::Float(_) | Actual::Constant if !takes_constant => Err(Reason::NeedsRegister),
+            Actual::Int | Actual::Float(_) | Actual::Constant => number(ty, given),
             Actual::Function if takes_constant => Ok(()),
             Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),
             Actual::VariableOffset(_) if takes_constant && value.symbol == SymbolSpec::No => match ty.class()
@@ -332,6 +334,7 @@ fn register(value: &Value, ty: Type, given: Actual) -> Result<(), Reason> {
 /// Whether the constant `given` may stand for a value of type `ty`.
 fn number(ty: Type, given: Actual) -> Result<(), Reason> {
     let fits = match (given, ty.class()) {
+        (Actual::Constant, class) => class != TypeClass::Opaque,
         (Actual::Float(_), TypeClass::Float) => true,
         (Actual::Float(bits), TypeClass::Bits) => ty.bits() == bits,
         (Actual::Float(_), _) => false,

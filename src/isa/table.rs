@@ -219,6 +219,11 @@ pub struct Alternative {
 }
 
 impl Mod {
+    /// Every modifier, sorted by spelling.
+    pub fn all() -> impl Iterator<Item = Mod> {
+        MODS_SORTED.iter().copied()
+    }
+
     /// The spelling, with its dot.
     pub fn text(self) -> &'static str {
         MODS[self as usize].0

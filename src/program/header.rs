@@ -19,6 +19,8 @@ pub struct Header {
     pub target_span: Option<Span>,
     /// `.address_size` in bits; 32 when it is not given (PTX ISA §11.1.3).
     pub address_size: u32,
+    /// The text is no file but statements within another one, which has no such lines.
+    pub is_statement: bool,
 }
 
 impl Header {
@@ -54,6 +56,11 @@ impl Header {
         header.version = options.version.or(header.version);
         header.target = options.target.or(header.target);
         header
+    }
+
+    /// What messages call the place that version and target are for.
+    pub fn here(&self) -> &'static str {
+        if self.is_statement { "here" } else { "this file" }
     }
 
     /// Whether version and target suffice for `needs` (what is unknown suffices).

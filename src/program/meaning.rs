@@ -134,6 +134,71 @@ pub enum Meaning {
     Other,
 }
 
+/// What an instruction does that code around it depends on; the later, the more depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub enum Effect {
+    /// Starts a copy, or closes a group of copies.
+    Copies,
+    /// Makes or ends a barrier, or arrives at one.
+    Arrives,
+    /// Orders memory accesses.
+    Fences,
+    /// Waits for other threads or for copies.
+    Waits,
+}
+
+impl Effect {
+    /// The effect of an instruction that means `meaning`, if it has one.
+    pub const fn of(meaning: Meaning) -> Option<Effect> {
+        Some(match meaning {
+            Meaning::WaitState
+            | Meaning::WaitParity
+            | Meaning::CpAsyncWaitGroup
+            | Meaning::CpAsyncWaitAll
+            | Meaning::BulkWait
+            | Meaning::CtaBarrier
+            | Meaning::AlignedBarrier
+            | Meaning::WarpBarrier
+            | Meaning::ClusterWait => Effect::Waits,
+            Meaning::Fence
+            | Meaning::FenceMbarrierInit
+            | Meaning::FenceProxyAsync
+            | Meaning::FenceProxy => Effect::Fences,
+            Meaning::BarrierInit
+            | Meaning::BarrierInval
+            | Meaning::ExpectTx
+            | Meaning::CompleteTx
+            | Meaning::Arrive
+            | Meaning::ArriveNoComplete
+            | Meaning::ArriveExpectTx
+            | Meaning::CpAsyncArrive
+            | Meaning::CpAsyncArriveNoInc
+            | Meaning::CtaBarrierArrive
+            | Meaning::AlignedBarrierArrive
+            | Meaning::ClusterArrive
+            | Meaning::Track => Effect::Arrives,
+            Meaning::CpAsync
+            | Meaning::CpAsyncCommit
+            | Meaning::BulkLoad
+            | Meaning::BulkStore
+            | Meaning::BulkCommit
+            | Meaning::AsyncStore
+            | Meaning::AsyncOther => Effect::Copies,
+            _ => return None,
+        })
+    }
+
+    /// As a verb: "waits".
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Effect::Copies => "copies",
+            Effect::Arrives => "arrives",
+            Effect::Fences => "fences",
+            Effect::Waits => "waits",
+        }
+    }
+}
+
 impl Meaning {
     /// The meaning of `form`.
     pub const fn of(form: Form) -> Meaning {

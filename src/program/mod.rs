@@ -8,6 +8,7 @@ mod label;
 pub mod lanes;
 pub mod layout;
 pub mod meaning;
+pub mod outside;
 mod resolve;
 mod scope;
 pub mod value;
@@ -26,6 +27,7 @@ use crate::syntax::names::Symbol;
 use crate::types::Type;
 
 pub use header::Header;
+pub use outside::Surroundings;
 pub use variable::Variable;
 
 /// Overrides of what the file says of itself.
@@ -106,6 +108,8 @@ pub struct Routine {
     pub instructions: Vec<Inst>,
     /// The operands of its instructions.
     pub values: Vec<Value>,
+    /// The registers that come from outside, by their place among [`outside::Surroundings::names`].
+    pub outside: Vec<(RegisterId, u16)>,
 }
 
 /// An instruction, matched.
@@ -151,6 +155,8 @@ pub enum Value {
     Special(u16, Option<Component>),
     /// A constant.
     Const(ConstValue),
+    /// A constant whose value is not known here.
+    UnknownConst,
     /// The address of a variable, plus bytes.
     Variable(VariableId, i64),
     /// An element of an array: the variable.
@@ -239,7 +245,17 @@ pub enum ProblemKind {
 impl Program {
     /// Resolves `module`.
     pub fn new(module: Module, options: Options) -> Program {
-        resolve::program(module, options)
+        resolve::program(module, Header::new, options, Surroundings::default())
+    }
+
+    /// Resolves statements that stand in something else, such as an `asm` statement of a 64-bit program.
+    pub fn of_statements(module: Module, options: Options, surroundings: Surroundings) -> Program {
+        let header = |module: &Module, options| Header {
+            address_size: 64,
+            is_statement: true,
+            ..Header::new(module, options)
+        };
+        resolve::program(module, header, options, surroundings)
     }
 
     /// The function of `routine`.
@@ -321,6 +337,12 @@ impl Routine {
             _ => 0..0,
         };
         &self.values[range]
+    }
+
+    /// The number of the outside name that `id` stands for.
+    pub fn outside(&self, id: RegisterId) -> Option<usize> {
+        let found = self.outside.iter().find(|(register, _)| *register == id);
+        found.map(|(_, number)| usize::from(*number))
     }
 
     /// The register `id`.

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::label::Labels;
+use super::outside::{Meaning, Surroundings};
 use super::scope::{Binding, Found, Member, Scopes};
 use super::variable::{Variable, constant};
 use super::{
@@ -25,8 +26,13 @@ use crate::types::{Space, Type};
 const MOST_VALUES: usize = 4096;
 
 /// Resolves a whole module.
-pub fn program(module: Module, options: Options) -> Program {
-    let header = Header::new(&module, options);
+pub fn program(
+    module: Module,
+    header: impl Fn(&Module, Options) -> Header,
+    options: Options,
+    surroundings: Surroundings,
+) -> Program {
+    let header = header(&module, options);
     let opcodes: Vec<Opcode> = module
         .opcodes
         .iter()
@@ -41,6 +47,7 @@ pub fn program(module: Module, options: Options) -> Program {
         variables: Vec::new(),
         problems: Vec::new(),
         defined: FxHashMap::default(),
+        surroundings,
     };
     let routines = resolver.module();
     let (variables, problems) = (resolver.variables, resolver.problems);
@@ -63,6 +70,7 @@ struct Resolver<'a> {
     problems: Vec<Problem>,
     /// Functions with a body.
     defined: FxHashMap<Symbol, Span>,
+    surroundings: Surroundings<'a>,
 }
 
 /// What is being resolved: one body.
@@ -125,6 +133,7 @@ impl<'a> Resolver<'a> {
             labels: Vec::new(),
             instructions: Vec::new(),
             values: Vec::new(),
+            outside: Vec::new(),
         };
         let labels = Labels::default();
         let mut current = Current { function, item, routine: empty, labels, scopes: vec![0], declared: None };
@@ -487,7 +496,7 @@ impl<'a> Resolver<'a> {
         match self.name(current, name, false) {
             Value::Register(id) => Base::Register(id),
             Value::Variable(id, _) => Base::Variable(id),
-            Value::Unknown => Base::Unknown,
+            Value::Unknown | Value::Const(_) | Value::UnknownConst => Base::Unknown,
             _ => {
                 self.problem(name, ProblemKind::NotAnAddress);
                 Base::Unknown
@@ -507,8 +516,36 @@ impl<'a> Resolver<'a> {
         if let Some((index, _)) = Special::from_name(self.module.name(name.symbol)) {
             return Value::Special(index, None);
         }
+        if let Some(value) = self.outside(current, name) {
+            return value;
+        }
         self.missing(current, name, label_first);
         Value::Unknown
+    }
+
+    /// What the surroundings of the text say of `name`. Registers are made at first use.
+    fn outside(&mut self, current: &mut Current, name: Name) -> Option<Value> {
+        let Surroundings { names, more } = self.surroundings;
+        let text = self.module.name(name.symbol);
+        let Some(number) = names.iter().position(|outside| outside.name == text) else {
+            return more.then_some(Value::Unknown);
+        };
+        let outside = &names[number];
+        Some(match outside.meaning {
+            Meaning::Anything => Value::Unknown,
+            Meaning::Constant(Some(value)) => Value::Const(value),
+            Meaning::Constant(None) => Value::UnknownConst,
+            Meaning::Register(ty) => {
+                let made = current.routine.outside.iter().find(|(_, other)| usize::from(*other) == number);
+                if let Some((id, _)) = made {
+                    return Some(Value::Register(*id));
+                }
+                let register = Register { symbol: name.symbol, ty, vector: 1, span: outside.span };
+                let id = add_register(&mut current.routine, register);
+                current.routine.outside.push((id, number as u16));
+                Value::Register(id)
+            }
+        })
     }
 
     /// What the declarations in force say of `name`; members of groups are made at first use.
@@ -650,6 +687,7 @@ fn actual(value: Value, routine: &Routine, variables: &[Variable], first: u32) -
         Value::Const(ConstValue::Int { .. }) => Actual::Int,
         Value::Const(ConstValue::F32(_)) => Actual::Float(32),
         Value::Const(ConstValue::F64(_)) => Actual::Float(64),
+        Value::UnknownConst => Actual::Constant,
         // `.reg` parameters of functions and register groups are registers; the rest is memory.
         Value::Variable(id, 0) => Actual::Variable(space(id)),
         Value::Variable(id, _) => Actual::VariableOffset(space(id)),

@@ -281,7 +281,7 @@ pub enum StatementKind {
     },
     /// `}`; the index of its `{`.
     Close {
-        /// Index of the partner.
+        /// Index of the partner; beyond the list where there is none.
         open: u32,
     },
     /// `.pragma`, `.loc`, `.loc_intermediate`.
@@ -505,6 +505,12 @@ pub enum ConstValue {
     F32(u32),
     /// A double: `1.5`, `0d3FF0…`.
     F64(f64),
+}
+
+impl From<i64> for ConstValue {
+    fn from(value: i64) -> Self {
+        ConstValue::Int { bits: value as u64, unsigned: false }
+    }
 }
 
 impl ConstValue {

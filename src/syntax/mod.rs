@@ -34,6 +34,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::{SourceFile, Span};
 use ast::{Item, Module, Opcode};
 use names::{Names, Symbol};
+use parser::Parser;
 
 pub use rules::{BAD_LITERAL, RULES, SYNTAX_ERROR, UNBALANCED_BRACES};
 
@@ -61,8 +62,24 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
     if let Some(span) = cuda::source(source.text(), &lexed.tokens) {
         return not_ptx(source, complain::cuda_source(span));
     }
+    read(source, lexed, |parser| parser.module())
+}
+
+/// Reads the inside of a function: statements without the braces around them, as they stand in an `asm`
+/// statement. The module has one function without a name. A `}` without its `{`, and a `{` without its
+/// `}`, are no errors: the scope may have its other end in another such text.
+pub fn parse_statements(source: Arc<SourceFile>) -> Parsed {
+    let lexed = lexer::lex(source.text());
+    read(source, lexed, |parser| vec![parser.statements_alone()])
+}
+
+fn read(
+    source: Arc<SourceFile>,
+    lexed: lexer::Lexed,
+    items: impl FnOnce(&mut Parser<'_>) -> Vec<Item>,
+) -> Parsed {
     let context = token::Context::new(source.text(), lexed.diagnostics);
-    let mut parser = parser::Parser {
+    let mut parser = Parser {
         context: &context,
         tokens: &lexed.tokens,
         at: 0,
@@ -71,8 +88,8 @@ pub fn parse(source: Arc<SourceFile>) -> Parsed {
         operands: Vec::with_capacity(lexed.tokens.len() / 3),
         labels: OnceCell::new(),
     };
-    let items = parser.module();
-    let parser::Parser { names, opcodes, mut operands, .. } = parser;
+    let items = items(&mut parser);
+    let Parser { names, opcodes, mut operands, .. } = parser;
     let diagnostics = context.into_diagnostics();
     // The tokens have done their work; what is kept is cut to size without them beside it.
     drop(lexed.tokens);

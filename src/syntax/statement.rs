@@ -1,7 +1,7 @@
 //! The statements of a body (PTX ISA §4.3), in a loop that goes on after every error.
 
 use super::ast::{
-    Body, Guard, Instruction, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind, Targets,
+    Body, Function, Guard, Instruction, Item, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind, Targets,
 };
 use super::ast::{Const, Operand};
 use super::complain;
@@ -14,6 +14,9 @@ use super::rules::{SYNTAX_ERROR, UNBALANCED_BRACES};
 use super::token::{Kind, PResult, Token, Tokens};
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::source::Span;
+
+/// Stands for the `{` of a `}` that has none in its text.
+const NO_PARTNER: u32 = u32::MAX;
 
 /// The statements read so far, and which blocks are open.
 struct Statements {
@@ -31,6 +34,27 @@ impl Statements {
 impl<'a> Parser<'a> {
     /// A body behind its `{`, which is `open`.
     pub fn body(&mut self, open: Span) -> Body {
+        self.body_in(Some(open))
+    }
+
+    /// Statements up to the end of the text, as a function without a name.
+    pub fn statements_alone(&mut self) -> Item {
+        let name = Name { symbol: self.names.intern(""), span: Span::empty(0) };
+        let body = self.body_in(None);
+        Item::Function(Box::new(Function {
+            span: self.since(0),
+            linkage: None,
+            is_entry: false,
+            name,
+            returns: Vec::new(),
+            parameters: Vec::new(),
+            directives: Vec::new(),
+            body: Some(body),
+        }))
+    }
+
+    /// A body: behind its `{`, or without braces.
+    fn body_in(&mut self, open: Option<Span>) -> Body {
         let mut statements = Statements { list: Vec::new(), open: Vec::new() };
         let close = loop {
             match self.kind() {
@@ -38,24 +62,33 @@ impl<'a> Parser<'a> {
                 Kind::Ident if self.c_begins() => self.skip_c(&mut statements),
                 Kind::Ident if self.is_bare_label() => self.bare_label(&mut statements),
                 Kind::Ident => self.instruction(&mut statements, None),
-                Kind::Word if self.module_goes_on() => break self.missing_close(open, &statements),
+                Kind::Word if open.is_some() && self.module_goes_on() => {
+                    break self.missing_close(open.unwrap_or_default(), &statements);
+                }
                 Kind::Word => self.declaration_or_directive(&mut statements),
                 Kind::At => self.guarded(&mut statements),
                 Kind::LBrace => self.open(&mut statements),
                 Kind::RBrace => {
                     let close = self.bump().span();
-                    let Some(opened) = statements.open.pop() else {
-                        break close;
+                    let opened = match (statements.open.pop(), open) {
+                        (Some(opened), _) => opened,
+                        (None, Some(_)) => break close,
+                        (None, None) => NO_PARTNER,
                     };
                     let index = statements.list.len() as u32;
-                    statements.list[opened as usize].kind = StatementKind::Open { close: index };
+                    if let Some(opened) = statements.list.get_mut(opened as usize) {
+                        opened.kind = StatementKind::Open { close: index };
+                    }
                     statements.push(close, StatementKind::Close { open: opened });
                 }
                 Kind::Semi => {
                     let span = self.stray_semicolons();
                     statements.push(span, StatementKind::Error);
                 }
-                Kind::Eof => break self.missing_close(open, &statements),
+                Kind::Eof => match open {
+                    Some(open) => break self.missing_close(open, &statements),
+                    None => break Span::empty(self.end()),
+                },
                 _ => {
                     complain::unexpected(self.input(), "an instruction, a declaration or `}`");
                     self.broken(&mut statements);
@@ -67,7 +100,7 @@ impl<'a> Parser<'a> {
             statements.list[index as usize].kind = StatementKind::Open { close: end };
         }
         statements.list.shrink_to_fit();
-        Body { open, close, statements: statements.list }
+        Body { open: open.unwrap_or_default(), close, statements: statements.list }
     }
 
     fn open(&mut self, statements: &mut Statements) {

@@ -65,6 +65,15 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// Runs the rules that need no more than the statements that they speak of.
+pub fn check_statements(flows: &[Flow], out: &mut Vec<Diagnostic>) {
+    for flow in flows {
+        flow.renew_steps();
+        inverted_wait::check(flow, out);
+        remote::check(flow, out);
+    }
+}
+
 /// The flows of the functions in which there is something to follow.
 pub fn flows(program: &Program) -> Vec<Flow<'_>> {
     program

@@ -1,0 +1,110 @@
+//! Whether a statement can be compiled for the targets that are meant.
+
+use super::rules::NO_COMMON_TARGET;
+use super::target;
+use crate::check::{gate, text};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::isa::{Needs, TargetId, TargetSet};
+use crate::needs;
+use crate::program::{Fit, Options, Program};
+
+/// What the surroundings say of the target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meant {
+    /// The one that was asked for.
+    Asked(TargetId),
+    /// Those that conditions leave: the statement should suit the lowest of them.
+    Among(TargetSet),
+    /// Nothing.
+    Any,
+}
+
+impl Meant {
+    /// From the target that was asked for and those that the conditions leave. `None`: the statement is not
+    /// compiled for what was asked for.
+    pub fn new(asked: Option<TargetId>, possible: TargetSet) -> Option<Meant> {
+        match asked {
+            Some(asked) => possible.contains(asked).then_some(Meant::Asked(asked)),
+            None if possible == target::every() => Some(Meant::Any),
+            None => Some(Meant::Among(possible)),
+        }
+    }
+
+    /// The target to resolve the statement for.
+    pub fn target(self) -> Option<TargetId> {
+        match self {
+            Meant::Asked(target) => Some(target),
+            Meant::Among(_) | Meant::Any => None,
+        }
+    }
+}
+
+/// The findings about targets, for a statement that `resolve` makes a program of.
+pub fn check(
+    program: &Program,
+    meant: Meant,
+    options: Options,
+    resolve: &dyn Fn(Options) -> Program,
+    out: &mut Vec<Diagnostic>,
+) {
+    let needs = needs::of_all(program);
+    let resolve_for = |target| resolve(Options { target: Some(target), ..options });
+    let suits = |target: TargetId| needs.targets.contains(target) || !is_gated(&resolve_for(target));
+    match meant {
+        Meant::Asked(_) => gate::check(program, out),
+        Meant::Any => {
+            gate::check(program, out);
+            if needs.targets.and(target::every()) == TargetSet(0) && !target::every().iter().any(suits) {
+                out.extend(no_common_target(program));
+            }
+        }
+        Meant::Among(possible) => {
+            let lowest = target::lowest(possible);
+            if needs.targets.and(lowest) != TargetSet(0) || lowest.iter().any(suits) {
+                return gate::check(program, out);
+            }
+            let Some(best) = lowest.iter().last() else { return };
+            let before = out.len();
+            gate::check(&resolve_for(best), out);
+            if possible.iter().any(suits) {
+                for diagnostic in &mut out[before..] {
+                    diagnostic.severity = diagnostic.severity.min(Severity::Warning);
+                    diagnostic.notes.push(format!("the condition around it also admits {}", best.name()));
+                }
+            }
+        }
+    }
+}
+
+fn is_gated(program: &Program) -> bool {
+    program.routines.iter().flat_map(|routine| &routine.instructions).any(|i| matches!(i.fit, Fit::Gated(_)))
+}
+
+/// The instruction behind which no target is left, and one before it that excludes those it has.
+fn no_common_target(program: &Program) -> Option<Diagnostic> {
+    let routine = program.routines.first()?;
+    let each: Vec<(Needs, crate::source::Span)> = routine
+        .instructions
+        .iter()
+        .filter_map(|inst| {
+            Some((needs::of(program, routine, inst)?, program.syntax(routine, inst).opcode_span))
+        })
+        .collect();
+    let mut left = target::every();
+    for (index, (needs, span)) in each.iter().enumerate() {
+        let both = left.and(needs.targets);
+        if both != TargetSet(0) {
+            left = both;
+            continue;
+        }
+        let own = text::one_of(&[needs.targets.describe()]).replace('`', "");
+        let message = format!("no target has everything that this statement needs: this is for {own}");
+        let diagnostic = Diagnostic::new(&NO_COMMON_TARGET, *span, message).label(format!("only {own}"));
+        let other = each[..index].iter().find(|(other, _)| other.targets.and(needs.targets) == TargetSet(0));
+        return Some(match other {
+            Some((other, place)) => diagnostic.also(*place, format!("only {}", other.targets.describe())),
+            None => diagnostic,
+        });
+    }
+    None
+}

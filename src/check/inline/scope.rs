@@ -1,0 +1,158 @@
+//! Scopes and names that reach from one `asm` statement of a file into others.
+
+use std::cell::OnceCell;
+
+use rustc_hash::FxHashSet;
+
+use super::rules::{FIXED_LABEL, UNBALANCED_SCOPE, UNSCOPED_REGISTER};
+use crate::diagnostic::Diagnostic;
+use crate::extract::Host;
+use crate::program::Program;
+use crate::source::Span;
+use crate::syntax::ast::StatementKind;
+use crate::types::Space;
+
+/// The names that statements declare outside of a block that they close themselves.
+#[derive(Default)]
+pub struct Leaked {
+    names: OnceCell<FxHashSet<String>>,
+}
+
+impl Leaked {
+    /// Whether some statement of `host` declares `name` for others.
+    pub fn contains(&self, host: &Host, name: &str) -> bool {
+        let variants = || host.statements.iter().flat_map(|asm| &asm.variants);
+        self.names.get_or_init(|| variants().flat_map(|v| leaked(&v.template.text)).collect()).contains(name)
+    }
+}
+
+/// The names in declarations and labels of `text` that are in force at its end.
+fn leaked(text: &str) -> Vec<String> {
+    let mut scopes: Vec<Vec<String>> = vec![Vec::new()];
+    let mut statement = String::new();
+    for c in text.chars() {
+        match c {
+            '{' => {
+                // A number in `<…>` or a vector makes no difference: what it holds is no declaration.
+                scopes.push(Vec::new());
+                statement.clear();
+            }
+            '}' => {
+                if scopes.len() > 1 {
+                    scopes.pop();
+                }
+                statement.clear();
+            }
+            ';' | ':' => {
+                let declares = statement.trim_start().starts_with('.') || c == ':';
+                let words = statement.split(|c: char| !(c.is_alphanumeric() || "_$%.".contains(c)));
+                let names = words.filter(|word| !word.is_empty() && !word.starts_with('.'));
+                if declares && let Some(scope) = scopes.last_mut() {
+                    scope.extend(names.map(str::to_string));
+                }
+                statement.clear();
+            }
+            c => statement.push(c),
+        }
+    }
+    scopes.concat()
+}
+
+/// What a statement opens, closes and declares at its outermost level.
+#[derive(Default)]
+pub struct Outer {
+    /// `{` without `}`.
+    pub opened: Vec<Span>,
+    /// `}` without `{`.
+    pub closed: Vec<Span>,
+    /// Findings about names outside of braces, which only count where no other statement opens a scope.
+    pub unscoped: Vec<Diagnostic>,
+}
+
+impl Outer {
+    /// Of a statement's program; places are those of its text.
+    pub fn of(program: &Program, is_unique: impl Fn(Span) -> bool) -> Outer {
+        let mut outer = Outer::default();
+        let Some(routine) = program.routines.first() else { return outer };
+        let Some(body) = &program.function(routine).body else { return outer };
+        let mut depth = 0u32;
+        for statement in &body.statements {
+            match &statement.kind {
+                StatementKind::Open { close } => {
+                    depth += 1;
+                    if *close as usize >= body.statements.len() {
+                        outer.opened.push(statement.span);
+                    }
+                }
+                StatementKind::Close { open } => {
+                    depth = depth.saturating_sub(1);
+                    if *open as usize >= body.statements.len() {
+                        outer.closed.push(statement.span);
+                    }
+                }
+                StatementKind::Label(name) if depth == 0 && !is_unique(name.span) => {
+                    outer.unscoped.push(fixed_label(program.module.name(name.symbol), name.span));
+                }
+                StatementKind::Variable(variable) if depth == 0 && variable.space == Space::Reg => {
+                    let names: Vec<&str> =
+                        variable.declarators.iter().map(|d| program.module.name(d.name.symbol)).collect();
+                    let unique = variable.declarators.iter().all(|d| is_unique(d.name.span));
+                    outer.unscoped.extend((!unique).then(|| unscoped_register(&names, variable.span)));
+                }
+                _ => {}
+            }
+        }
+        outer
+    }
+}
+
+fn fixed_label(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(&FIXED_LABEL, span, format!("the label `{name}` stands outside of braces"))
+        .label("declared again by each copy of the statement")
+        .note("a function that is inlined or unrolled twice holds the statement twice; ptxas then refuses the second label")
+        .help(format!("put the statement into `{{ … }}`, or write `{name}_%=`"))
+}
+
+fn unscoped_register(names: &[&str], span: Span) -> Diagnostic {
+    let list = super::super::text::all_of(names);
+    let (noun, verb) = if names.len() == 1 { ("register", "is") } else { ("registers", "are") };
+    Diagnostic::new(&UNSCOPED_REGISTER, span, format!("the {noun} {list} {verb} declared outside of braces"))
+        .label("declared again by each copy of the statement")
+        .note("a function that is inlined or unrolled twice holds the statement twice; ptxas then refuses the second declaration")
+        .help("put the statement into `{ … }`")
+}
+
+/// The scopes of all statements of a file.
+#[derive(Default)]
+pub struct Scopes {
+    opened: Vec<Span>,
+    closed: Vec<Span>,
+    unscoped: Vec<Diagnostic>,
+}
+
+impl Scopes {
+    /// Adds a statement; its places are those of the file.
+    pub fn add(&mut self, outer: Outer) {
+        self.opened.extend(outer.opened);
+        self.closed.extend(outer.closed);
+        self.unscoped.extend(outer.unscoped);
+    }
+
+    /// The findings, once all statements are known.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        match (self.opened.is_empty(), self.closed.is_empty()) {
+            (true, true) => self.unscoped,
+            // One statement opens what another closes.
+            (false, false) => Vec::new(),
+            (false, true) => self.opened.iter().map(|span| unbalanced(*span, "{", "}", "closes")).collect(),
+            (true, false) => self.closed.iter().map(|span| unbalanced(*span, "}", "{", "opens")).collect(),
+        }
+    }
+}
+
+fn unbalanced(span: Span, found: &str, missing: &str, verb: &str) -> Diagnostic {
+    Diagnostic::new(&UNBALANCED_SCOPE, span, format!("this `{found}` has no `{missing}`"))
+        .label("without a partner")
+        .note(format!("no `asm` statement of the file {verb} this scope"))
+        .help(format!("write the `{missing}`, or leave this `{found}` out"))
+}

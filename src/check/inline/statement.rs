@@ -1,0 +1,304 @@
+//! One `asm` statement, as one choice of the preprocessor leaves it.
+
+use super::gates::{self, Meant};
+use super::place::{self, Places};
+use super::rules::{
+    MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT,
+};
+use super::scope::{Leaked, Outer};
+use super::{constraint, holes};
+use crate::check::{NOT_CHECKED, Settings, statement_rules, text};
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::extract::template::Template;
+use crate::extract::{Asm, Host, Variant};
+use crate::isa::{Mod, Needs, Opcode, TargetSet};
+use crate::needs;
+use crate::program::flow::Flow;
+use crate::program::meaning::Effect;
+use crate::program::outside::{Meaning, Outside};
+use crate::program::{Options, ProblemKind, Program, Surroundings};
+use crate::source::{SourceFile, Span};
+use crate::syntax::{self, ast::StatementKind};
+
+/// A statement and what is around it.
+pub struct Context<'a> {
+    pub asm: &'a Asm,
+    pub variant: &'a Variant,
+    /// The targets that the conditions around it leave.
+    pub possible: TargetSet,
+    pub host: &'a Host,
+    pub source: &'a SourceFile,
+    pub settings: &'a Settings,
+    pub leaked: &'a Leaked,
+}
+
+/// What a statement gave; places are those of the file.
+pub struct Outcome {
+    pub diagnostics: Vec<Diagnostic>,
+    pub scope: Outer,
+    pub needs: Option<Needs>,
+    pub unchecked: usize,
+}
+
+/// Checks the statement; `None`: it is no PTX.
+pub fn check(context: &Context) -> Option<Outcome> {
+    let Context { asm, variant, .. } = context;
+    if variant.template.text.trim().is_empty() && variant.template.holes.is_empty() {
+        return None;
+    }
+    let mut early = Vec::new();
+    let template = holes::separate(&variant.template, &mut early);
+    let filled = holes::fill(&template);
+    let mut best: Option<(usize, Judged, &Template)> = None;
+    for candidate in &filled.candidates {
+        let judged = Judged::new(context, candidate, &filled)?;
+        let errors = judged.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
+        if best.as_ref().is_none_or(|(least, ..)| errors < *least) {
+            best = Some((errors, judged, candidate));
+        }
+        if errors == 0 {
+            break;
+        }
+    }
+    let (_, judged, candidate) = best?;
+    let places = |template| Places { template, variant, statement: asm.span };
+    let early = early.iter().map(|(diagnostic, at)| places(at).to_host(diagnostic.clone()));
+    let own = judged.diagnostics.into_iter().map(|diagnostic| places(candidate).to_host(diagnostic));
+    let mut diagnostics: Vec<Diagnostic> = early.chain(own).collect();
+    if context.settings.verbose {
+        diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
+    }
+    let host = |span: &Span| places(candidate).to_host(Diagnostic::new(&NOT_CHECKED, *span, "")).span;
+    let scope = Outer {
+        opened: judged.outer.opened.iter().map(host).collect(),
+        closed: judged.outer.closed.iter().map(host).collect(),
+        unscoped: judged.outer.unscoped.into_iter().map(|d| places(candidate).to_host(d)).collect(),
+    };
+    let unchecked = filled.cut.len() + judged.opaque;
+    Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
+}
+
+fn not_checked(context: &Context, span: Span) -> Diagnostic {
+    let spelled = context.source.slice(span);
+    Diagnostic::new(&NOT_CHECKED, span, format!("the instruction with `{spelled}` is not checked"))
+        .label("known to the compiler only")
+}
+
+/// A text that the template may stand for, with what is wrong in it; places are those of the text.
+struct Judged {
+    diagnostics: Vec<Diagnostic>,
+    outer: Outer,
+    needs: Needs,
+    /// Instructions that are known by name only.
+    opaque: usize,
+}
+
+impl Judged {
+    fn new(context: &Context, template: &Template, filled: &holes::Filled) -> Option<Judged> {
+        let Context { asm, variant, settings, .. } = context;
+        let meant = Meant::new(settings.options.target, context.possible);
+        let options = Options { target: meant.and_then(Meant::target), version: settings.version() };
+        let names = names(template, variant);
+        let surroundings = Surroundings { names: &names, more: filled.may_declare };
+        let text: std::sync::Arc<str> = template.text.as_str().into();
+        let parse = || syntax::parse_statements(SourceFile::new("", text.clone()));
+        let resolve = |options| Program::of_statements(parse().module, options, surroundings);
+        let parsed = parse();
+        let mut program = Program::of_statements(parsed.module, options, surroundings);
+        if !is_ptx(&program, variant) {
+            return None;
+        }
+        let mut diagnostics = parsed.diagnostics;
+        names_from_elsewhere(&mut program, context, &mut diagnostics);
+        statement_rules(&program, settings, &mut diagnostics);
+        if let Some(meant) = meant {
+            gates::check(&program, meant, options, &resolve, &mut diagnostics);
+        }
+        effects(&program, asm, variant, &mut diagnostics);
+        let complete = filled.cut.is_empty() && !diagnostics.iter().any(|d| d.severity == Severity::Error);
+        directions(&program, template, variant, complete, &mut diagnostics);
+        let outer = Outer::of(&program, |span| template.is_unique(span));
+        let opaque = opaque(&program);
+        Some(Judged { diagnostics, outer, needs: needs::of_all(&program), opaque })
+    }
+}
+
+fn opaque(program: &Program) -> usize {
+    let is_opaque = |id: crate::syntax::ast::OpcodeId| matches!(program.opcodes[id.0 as usize], Opcode::Opaque);
+    let routines = program.routines.iter();
+    routines
+        .map(|r| r.instructions.iter().filter(|inst| is_opaque(program.syntax(r, inst).opcode)).count())
+        .sum()
+}
+
+/// The operands by their numbers.
+fn names(template: &Template, variant: &Variant) -> Vec<Outside> {
+    let known = variant.operands_known;
+    let most = template.references.iter().map(|r| r.operand + 1).max().unwrap_or(0);
+    let count = if known == usize::MAX { variant.operands.len() } else { most };
+    let outside = |index: usize| Outside {
+        name: format!("%{index}"),
+        meaning: match variant.operands.get(index).filter(|_| index < known) {
+            Some(operand) => constraint::meaning(operand, &variant.operands),
+            None => Meaning::Anything,
+        },
+        span: place::operand_span(template, index),
+    };
+    (0..count.min(1024)).map(outside).collect()
+}
+
+/// Whether the text is PTX, and not the assembly of some processor.
+fn is_ptx(program: &Program, variant: &Variant) -> bool {
+    if !variant.operands.iter().all(constraint::is_known) {
+        return false;
+    }
+    let has_modifier = |text: &str| text.match_indices('.').any(|(at, _)| {
+        let word = &text[at..at + 1 + text[at + 1..].find('.').unwrap_or(text.len() - at - 1)];
+        Mod::from_text(word).is_some()
+    });
+    let opcodes = program.module.opcodes.iter().zip(&program.opcodes);
+    let mut known = opcodes.map(|(opcode, meaning)| match meaning {
+        // Such as `trap;`: words that other processors know, too, but not with a `;`.
+        Opcode::Known { .. } if !opcode.text.contains('.') => program.module.source.text().contains(';'),
+        Opcode::Known { .. } => true,
+        Opcode::Misfit { .. } | Opcode::Opaque | Opcode::Unknown => has_modifier(&opcode.text),
+    });
+    known.any(|known| known) || program.routines.iter().any(|routine| declares(program, routine))
+}
+
+/// Whether a register is declared, or a block opened or closed.
+fn declares(program: &Program, routine: &crate::program::Routine) -> bool {
+    let statements = program.function(routine).body.iter().flat_map(|body| &body.statements);
+    let mut kinds = statements.map(|statement| &statement.kind);
+    kinds.any(|kind| {
+        matches!(kind, StatementKind::Variable(_) | StatementKind::Open { .. } | StatementKind::Close { .. })
+    })
+}
+
+/// Speaks of operand numbers that do not exist, and forgets about names that something outside of the
+/// statement may declare.
+fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<Diagnostic>) {
+    let count = context.variant.operands.len();
+    let problems = std::mem::take(&mut program.problems);
+    let mut missing = Vec::new();
+    for problem in problems {
+        let name = program.module.name(problem.symbol);
+        let unknown = matches!(problem.kind, ProblemKind::UnknownName | ProblemKind::UnknownLabel(None));
+        let number = name.strip_prefix('%').and_then(|digits| digits.parse::<usize>().ok());
+        match number.filter(|_| unknown) {
+            Some(number) => missing.push((problem.span, number)),
+            None if unknown && is_declared_elsewhere(context, name) => {}
+            None => program.problems.push(problem),
+        }
+    }
+    out.extend(missing.into_iter().map(|(span, number)| no_such_operand(span, number, count)));
+}
+
+/// Whether another statement, or a variable of the file with a name for the linker, may be meant.
+fn is_declared_elsewhere(context: &Context, name: &str) -> bool {
+    if context.leaked.contains(context.host, name) {
+        return true;
+    }
+    let external = |line: &str| {
+        ["extern \"C\"", "__shared__", "__device__", "__constant__", "__managed__"].iter().any(|w| line.contains(w))
+    };
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut lines = context.source.text().lines().filter(|line| external(line));
+    lines.any(|line| line.split(|c: char| !is_word(c)).any(|word| word == name))
+}
+
+fn no_such_operand(span: Span, number: usize, count: usize) -> Diagnostic {
+    let have = match count {
+        0 => "the statement has no operands".to_string(),
+        1 => "the statement has one operand, `%0`".to_string(),
+        n => format!("the statement has {n} operands, `%0` to `%{}`", n - 1),
+    };
+    let diagnostic = Diagnostic::new(&NO_SUCH_OPERAND, span, format!("there is no operand `%{number}`"))
+        .label("beyond the last operand")
+        .note(have);
+    match count {
+        0 => diagnostic.help("add the operand, or write `%%` for a `%` of the text"),
+        n => diagnostic.help(format!("the last operand is `%{}`; outputs and inputs count together from 0", n - 1)),
+    }
+}
+
+/// Statements that other threads or copies depend on must stay where they are.
+fn effects(program: &Program, asm: &Asm, variant: &Variant, out: &mut Vec<Diagnostic>) {
+    let Some(routine) = program.routines.first() else { return };
+    let effects = routine.instructions.iter().filter_map(|inst| {
+        let effect = Effect::of(crate::program::meaning::Meaning::of(program.form(routine, inst)?))?;
+        Some((effect, program.syntax(routine, inst).opcode_span))
+    });
+    // What waits or fences matters most.
+    let Some((effect, span)) = effects.max_by_key(|(effect, _)| *effect) else { return };
+    let name = text::short_name(program.module.text(span));
+    let verb = effect.verb();
+    if !asm.volatile {
+        out.push(
+            Diagnostic::new(&NOT_VOLATILE, span, format!("`{name}` {verb}, but the statement is not `volatile`"))
+                .label(verb)
+                .note("the compiler may leave the statement out, move it, or merge it with another one")
+                .help("write `asm volatile`"),
+        );
+    }
+    if variant.memory {
+        return;
+    }
+    let why = match effect {
+        Effect::Copies => "the compiler may move loads and stores of the C++ code across it",
+        _ => "the compiler may move loads and stores of the C++ code across it, to where they race",
+    };
+    let message = format!("`{name}` {verb}, but the statement does not say that it touches memory");
+    let diagnostic = Diagnostic::new(&MISSING_MEMORY_CLOBBER, span, message).label(verb).note(why);
+    let severity = if effect == Effect::Copies { Severity::Note } else { Severity::Warning };
+    out.push(diagnostic.severity(severity).help("add the clobber: `asm volatile(\"…\" : … : … : \"memory\")`"));
+}
+
+/// Outputs that are not written, inputs that are.
+fn directions(
+    program: &Program,
+    template: &Template,
+    variant: &Variant,
+    complete: bool,
+    out: &mut Vec<Diagnostic>,
+) {
+    let Some(routine) = program.routines.first() else { return };
+    let flow = Flow::new(program, routine);
+    let mut written = vec![false; variant.operands.len()];
+    let mut touched = written.clone();
+    for at in 0..routine.instructions.len() {
+        let surely = flow.row(at).is_some();
+        flow.written(at, &mut |register, _| {
+            if let Some(index) = routine.outside(register).filter(|index| *index < touched.len()) {
+                touched[index] = true;
+                written[index] |= surely;
+            }
+        });
+    }
+    let spelled = |index: usize| {
+        let found = template.references.iter().find(|reference| reference.operand == index);
+        found.map_or_else(|| format!("%{index}"), |reference| reference.spelled.clone())
+    };
+    let readable = variant.operands.iter().take(variant.operands_known).enumerate();
+    for (index, operand) in readable.filter(|(_, operand)| constraint::is_register(operand)) {
+        let place = place::operand_span(template, index);
+        let name = spelled(index);
+        let is_plain_output = operand.constraint.as_deref().is_some_and(|c| c.starts_with('='));
+        if is_plain_output && !touched[index] && complete {
+            let message = format!("the output `{name}` is never written");
+            out.push(
+                Diagnostic::new(&UNWRITTEN_OUTPUT, place, message)
+                    .label("has no value behind the statement")
+                    .help("write it, or bind it with `\"+…\"` if it keeps its value"),
+            );
+        } else if !operand.is_output && written[index] {
+            let message = format!("the input `{name}` is written");
+            out.push(
+                Diagnostic::new(&WRITTEN_INPUT, place, message)
+                    .label("bound as an input")
+                    .note("the compiler takes an input for unchanged: it may use the register for another variable")
+                    .help("bind it among the outputs with `\"+…\"`, or copy it into a register of the statement"),
+            );
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! For which targets a statement is compiled, as far as the conditions around it tell.
+
+use crate::extract::condition::Macros;
+use crate::extract::{Body, Guard, Host};
+use crate::isa::table::TARGETS;
+use crate::isa::{TargetId, TargetSet};
+
+/// Macros that say something about the target, by what they stand for.
+pub type Guards = [(String, TargetSet)];
+
+/// The targets for which all of `guards`, and the macros that take the statement as an argument, may hold.
+pub fn possible(host: &Host, guards: &[Guard], arguments: &[String], named: &Guards) -> TargetSet {
+    let compiled = |target: &TargetId| {
+        let macros = ForTarget { target: *target, host, named, depth: 0 };
+        guards.iter().all(|guard| macros.may_hold(*guard))
+            && arguments.iter().all(|name| macros.argument(name) != Some(false))
+    };
+    TargetId::all().filter(compiled).fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
+}
+
+/// The targets with the lowest number of the set, with every suffix that it has.
+pub fn lowest(possible: TargetSet) -> TargetSet {
+    let least = possible.iter().map(number).min();
+    let members = possible.iter().filter(|target| Some(number(*target)) == least);
+    members.fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
+}
+
+/// Every target.
+pub fn every() -> TargetSet {
+    TargetSet((1 << TARGETS.len()) - 1)
+}
+
+/// 90 of `sm_90a`.
+fn number(target: TargetId) -> u32 {
+    digits(target.name()).0
+}
+
+/// 90 and `a` of `sm_90a`.
+fn digits(name: &str) -> (u32, &str) {
+    let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let suffix = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    (number[..number.len() - suffix.len()].parse().unwrap_or(0), suffix)
+}
+
+/// Macros that are never defined where PTX is made: other GPUs, and the code of the host's processor.
+const ELSEWHERE: &[&str] = &[
+    "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "__HIP_PLATFORM_HCC__", "__HIP_DEVICE_COMPILE__",
+    "__HCC__", "__AMDGCN__", "USE_ROCM", "__MUSA__", "__MUSACC__", "__METAL_VERSION__",
+    "__OPENCL_VERSION__", "SYCL_LANGUAGE_VERSION", "__SYCL_DEVICE_ONLY__",
+];
+
+/// Beginnings of such macros.
+const PROCESSORS: &[&str] = &[
+    "__x86_64", "__amd64", "__i386", "_M_X64", "_M_AMD64", "_M_IX86", "__aarch64", "__arm", "_M_ARM", "__ARM_",
+    "__powerpc", "__PPC", "__ppc", "__riscv", "__mips", "__sparc", "__s390", "__loongarch", "__SSE", "__AVX",
+    "__hexagon", "__wasm",
+];
+
+/// The preprocessor's view while device code for one target is compiled.
+struct ForTarget<'a> {
+    target: TargetId,
+    host: &'a Host,
+    named: &'a Guards,
+    /// Definitions that are being followed.
+    depth: u32,
+}
+
+impl ForTarget<'_> {
+    fn may_hold(&self, guard: Guard) -> bool {
+        let condition = &self.host.conditions[guard.condition as usize];
+        condition.holds(self) != Some(!guard.holds)
+    }
+
+    fn number(&self) -> i64 {
+        number(self.target).into()
+    }
+
+    fn suffix(&self) -> &'static str {
+        digits(self.target.name()).1
+    }
+
+    /// Whether this is the target that `SM90_ALL` names.
+    fn has_feature(&self, feature: &str) -> Option<bool> {
+        let number: i64 = feature.strip_prefix("SM")?.strip_suffix("_ALL")?.parse().ok()?;
+        Some(self.suffix() == "a" && self.number() == number)
+    }
+
+    /// The macros of the compiler: `Some(None)` is one that is not defined.
+    fn built_in(&self, name: &str) -> Option<Option<i64>> {
+        let arch = self.number() * 10;
+        Some(match name {
+            "__CUDA_ARCH__" => Some(arch),
+            "__CUDA_ARCH_SPECIFIC__" => (self.suffix() == "a").then_some(arch),
+            "__CUDA_ARCH_FAMILY_SPECIFIC__" => (!self.suffix().is_empty()).then_some(arch),
+            "__CUDACC__" | "__NVCC__" => Some(1),
+            _ => {
+                if let Some(feature) = name.strip_prefix("__CUDA_ARCH_FEAT_") {
+                    return self.has_feature(feature).map(|has| has.then_some(1));
+                }
+                let other = ELSEWHERE.contains(&name) || PROCESSORS.iter().any(|p| name.starts_with(p));
+                return other.then_some(None);
+            }
+        })
+    }
+
+    /// What the configuration says of a macro.
+    fn named(&self, name: &str) -> Option<bool> {
+        let (_, targets) = self.named.iter().find(|(other, _)| other == name)?;
+        Some(targets.contains(self.target))
+    }
+
+    /// Whether a definition of the text is in force: where all are under conditions that do not hold, the
+    /// macro is taken to be undefined.
+    fn defined_here(&self, name: &str) -> Option<bool> {
+        let definitions = self.host.macros.get(name)?;
+        // A definition under the condition that there is none guards against a second reading of the file.
+        if self.depth > 3 {
+            return None;
+        }
+        let inner = ForTarget { depth: self.depth + 1, ..*self };
+        let state = |guards: &[Guard]| {
+            let condition = |guard: &Guard| &inner.host.conditions[guard.condition as usize];
+            let each = guards.iter().map(|guard| Some(condition(guard).holds(&inner)? == guard.holds));
+            each.fold(Some(true), |all, one| match (all, one) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            })
+        };
+        let mut states = definitions.iter().map(|definition| match definition.body {
+            Body::Undefined => None,
+            _ => state(&definition.guards),
+        });
+        let first = states.next()?;
+        states.all(|other| other == first).then_some(first).flatten()
+    }
+
+    /// The name before the argument that holds the statement, as in CCCL's macros that choose by target.
+    fn argument(&self, name: &str) -> Option<bool> {
+        if let Some(known) = self.named(name) {
+            return Some(known);
+        }
+        if name == "NV_IS_HOST" {
+            return Some(false);
+        }
+        let (base, rest) = name.split_once("_SM_")?;
+        let (number, suffix) = digits(rest);
+        let number = i64::from(number);
+        match base {
+            "NV_PROVIDES" => Some(self.number() >= number),
+            "NV_IS_EXACTLY" => Some(self.number() == number),
+            "NV_HAS_FEATURE" => match suffix {
+                "a" => Some(self.number() == number && self.suffix() == "a"),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+impl Macros for ForTarget<'_> {
+    fn is_defined(&self, name: &str) -> Option<bool> {
+        if let Some(known) = self.built_in(name) {
+            return Some(known.is_some());
+        }
+        self.named(name).or_else(|| self.defined_here(name))
+    }
+
+    fn value(&self, name: &str) -> Option<i64> {
+        if let Some(known) = self.built_in(name) {
+            // A name that is not defined counts 0.
+            return Some(known.unwrap_or(0));
+        }
+        if let Some(known) = self.named(name) {
+            return Some(known.into());
+        }
+        let definitions = self.host.macros.get(name)?;
+        match definitions.as_slice() {
+            [only] => match (&only.body, self.defined_here(name)?) {
+                (_, false) => Some(0),
+                (Body::Number(number), true) => Some(*number),
+                _ => None,
+            },
+            several => several.is_empty().then_some(0),
+        }
+    }
+
+    fn call(&self, name: &str, argument: &str) -> Option<i64> {
+        match name {
+            "__CUDA_ARCH_HAS_FEATURE__" => self.has_feature(argument).map(i64::from),
+            _ => None,
+        }
+    }
+}
