@@ -245,7 +245,7 @@ impl Reader<'_> {
         let sections = sections(&way.tokens);
         let (mut operands, mut unknown) = (Vec::new(), None);
         for (section, is_output) in sections.iter().skip(1).take(2).zip([true, false]) {
-            for part in split(section, b',') {
+            for part in split(section, b',').flat_map(without_comma) {
                 match self.operand(part, is_output) {
                     Some(operand) => operands.push(operand),
                     None => {
@@ -349,6 +349,23 @@ fn sections(tokens: &[Token]) -> Vec<&[Token]> {
 /// The parts between `byte`, none if there are no words at all.
 fn split(tokens: &[Token], byte: u8) -> impl Iterator<Item = &[Token]> {
     split_at(tokens, byte).into_iter().filter(|part| !part.is_empty())
+}
+
+/// Compilers take operands without a comma between them: a constraint behind `)` begins the next one.
+fn without_comma(tokens: &[Token]) -> Vec<&[Token]> {
+    let begins = |pair: &[Token]| pair[0].is(b')') && (pair[1].kind == Kind::Text || pair[1].is(b'['));
+    let starts = tokens.windows(2).enumerate().filter(|(_, pair)| begins(pair)).map(|(index, _)| index + 1);
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for next in starts.chain([tokens.len()]) {
+        let depth = |part: &[Token], byte| part.iter().filter(|token| token.is(byte)).count();
+        let part = &tokens[start..next];
+        if depth(part, b'(') == depth(part, b')') {
+            parts.push(part);
+            start = next;
+        }
+    }
+    parts
 }
 
 fn split_at(tokens: &[Token], byte: u8) -> Vec<&[Token]> {

@@ -65,8 +65,13 @@ pub fn check(
             }
             let Some(best) = lowest.iter().last() else { return };
             let before = out.len();
+            let suits_some = possible.iter().any(suits);
+            // A condition that only sets an upper bound means no target by it.
+            if suits_some && target::every().iter().next().is_some_and(|oldest| possible.contains(oldest)) {
+                return gate::check(program, out);
+            }
             gate::check(&resolve_for(best), out);
-            if possible.iter().any(suits) {
+            if suits_some {
                 for diagnostic in &mut out[before..] {
                     diagnostic.severity = diagnostic.severity.min(Severity::Warning);
                     diagnostic.notes.push(format!("the condition around it also admits {}", best.name()));

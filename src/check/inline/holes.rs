@@ -66,7 +66,9 @@ fn modifiers(template: &Template, hole: &Hole) -> SmallVec<[&'static str; 8]> {
         let inner = modifier.text().strip_prefix(prefix)?.strip_suffix(suffix)?;
         (!inner.is_empty()).then_some(inner)
     };
-    Mod::all().filter_map(|modifier| inner(&modifier)).collect()
+    let all: SmallVec<[&str; 8]> = Mod::all().filter_map(|modifier| inner(&modifier)).collect();
+    // Where nearly everything fits nothing is known.
+    if all.len() <= MOST { all } else { SmallVec::new() }
 }
 
 /// Blanks out the instruction around `span`, and drops the holes in it.

@@ -14,9 +14,9 @@ use crate::extract::{Asm, Host, Variant};
 use crate::isa::{Mod, Needs, Opcode, TargetSet};
 use crate::needs;
 use crate::program::flow::Flow;
-use crate::program::meaning::Effect;
+use crate::program::meaning::{Effect, Meaning as FormMeaning};
 use crate::program::outside::{Meaning, Outside};
-use crate::program::{Options, ProblemKind, Program, Surroundings};
+use crate::program::{Inst, Options, ProblemKind, Program, Surroundings};
 use crate::source::{SourceFile, Span};
 use crate::syntax::{self, ast::StatementKind};
 
@@ -147,23 +147,30 @@ fn names(template: &Template, variant: &Variant) -> Vec<Outside> {
     (0..count.min(1024)).map(outside).collect()
 }
 
-/// Whether the text is PTX, and not the assembly of some processor.
+/// Whether the text is PTX, and not the assembly of some processor or the name of a symbol.
 fn is_ptx(program: &Program, variant: &Variant) -> bool {
     if !variant.operands.iter().all(constraint::is_known) {
         return false;
     }
-    let has_modifier = |text: &str| text.match_indices('.').any(|(at, _)| {
-        let word = &text[at..at + 1 + text[at + 1..].find('.').unwrap_or(text.len() - at - 1)];
-        Mod::from_text(word).is_some()
-    });
+    let ended = program.module.source.text().contains(';');
     let opcodes = program.module.opcodes.iter().zip(&program.opcodes);
     let mut known = opcodes.map(|(opcode, meaning)| match meaning {
-        // Such as `trap;`: words that other processors know, too, but not with a `;`.
-        Opcode::Known { .. } if !opcode.text.contains('.') => program.module.source.text().contains(';'),
-        Opcode::Known { .. } => true,
-        Opcode::Misfit { .. } | Opcode::Opaque | Opcode::Unknown => has_modifier(&opcode.text),
+        Opcode::Known { .. } if opcode.text.contains('.') => true,
+        Opcode::Misfit { op, .. } if op.name.contains('.') => has_modifier(&opcode.text),
+        // Such as `trap`: processors have these words, too, but end them with the line.
+        Opcode::Known { .. } => ended,
+        Opcode::Misfit { .. } | Opcode::Opaque | Opcode::Unknown => ended && has_modifier(&opcode.text),
     });
     known.any(|known| known) || program.routines.iter().any(|routine| declares(program, routine))
+}
+
+/// Whether a word of the opcode is a modifier of PTX.
+fn has_modifier(opcode: &str) -> bool {
+    let mut words = opcode.match_indices('.').map(|(at, _)| {
+        let rest = &opcode[at + 1..];
+        &opcode[at..at + 1 + rest.find('.').unwrap_or(rest.len())]
+    });
+    words.any(|word| Mod::from_text(word).is_some())
 }
 
 /// Whether a register is declared, or a block opened or closed.
@@ -187,11 +194,19 @@ fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<
         let number = name.strip_prefix('%').and_then(|digits| digits.parse::<usize>().ok());
         match number.filter(|_| unknown) {
             Some(number) => missing.push((problem.span, number)),
-            None if unknown && is_declared_elsewhere(context, name) => {}
+            None if unknown && (is_declared_elsewhere(context, name) || is_called(program, problem.span)) => {}
             None => program.problems.push(problem),
         }
     }
     out.extend(missing.into_iter().map(|(span, number)| no_such_operand(span, number, count)));
+}
+
+/// Whether `span` stands in a call: functions are declared wherever the compiler puts them.
+fn is_called(program: &Program, span: Span) -> bool {
+    program.routines.iter().any(|routine| {
+        let is_call = |inst: &Inst| program.form(routine, inst).map(FormMeaning::of) == Some(FormMeaning::Call);
+        routine.instructions.iter().any(|inst| program.span(routine, inst).contains(span) && is_call(inst))
+    })
 }
 
 /// Whether another statement, or a variable of the file with a name for the linker, may be meant.
@@ -226,22 +241,27 @@ fn no_such_operand(span: Span, number: usize, count: usize) -> Diagnostic {
 fn effects(program: &Program, asm: &Asm, variant: &Variant, out: &mut Vec<Diagnostic>) {
     let Some(routine) = program.routines.first() else { return };
     let effects = routine.instructions.iter().filter_map(|inst| {
-        let effect = Effect::of(crate::program::meaning::Meaning::of(program.form(routine, inst)?))?;
+        let effect = Effect::of(FormMeaning::of(program.form(routine, inst)?))?;
         Some((effect, program.syntax(routine, inst).opcode_span))
     });
     // What waits or fences matters most.
     let Some((effect, span)) = effects.max_by_key(|(effect, _)| *effect) else { return };
     let name = text::short_name(program.module.text(span));
     let verb = effect.verb();
+    if variant.memory {
+        return;
+    }
     if !asm.volatile {
         out.push(
-            Diagnostic::new(&NOT_VOLATILE, span, format!("`{name}` {verb}, but the statement is not `volatile`"))
-                .label(verb)
-                .note("the compiler may leave the statement out, move it, or merge it with another one")
-                .help("write `asm volatile`"),
+            Diagnostic::new(
+                &NOT_VOLATILE,
+                span,
+                format!("`{name}` {verb}, but the statement is neither `volatile` nor does it clobber memory"),
+            )
+            .label(verb)
+            .note("the compiler may leave the statement out, move it, or merge it with another one")
+            .help("write `asm volatile(\"…\" : … : … : \"memory\")`"),
         );
-    }
-    if variant.memory {
         return;
     }
     let why = match effect {
@@ -267,7 +287,8 @@ fn directions(
     let mut written = vec![false; variant.operands.len()];
     let mut touched = written.clone();
     for at in 0..routine.instructions.len() {
-        let surely = flow.row(at).is_some();
+        // What a call writes cannot be seen here.
+        let surely = !flow.is_opaque(at);
         flow.written(at, &mut |register, _| {
             if let Some(index) = routine.outside(register).filter(|index| *index < touched.len()) {
                 touched[index] = true;

@@ -42,18 +42,11 @@ fn digits(name: &str) -> (u32, &str) {
     (number[..number.len() - suffix.len()].parse().unwrap_or(0), suffix)
 }
 
-/// Macros that are never defined where PTX is made: other GPUs, and the code of the host's processor.
+/// Macros that are never defined where PTX is made: those of other GPUs.
 const ELSEWHERE: &[&str] = &[
     "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "__HIP_PLATFORM_HCC__", "__HIP_DEVICE_COMPILE__",
     "__HCC__", "__AMDGCN__", "USE_ROCM", "__MUSA__", "__MUSACC__", "__METAL_VERSION__",
     "__OPENCL_VERSION__", "SYCL_LANGUAGE_VERSION", "__SYCL_DEVICE_ONLY__",
-];
-
-/// Beginnings of such macros.
-const PROCESSORS: &[&str] = &[
-    "__x86_64", "__amd64", "__i386", "_M_X64", "_M_AMD64", "_M_IX86", "__aarch64", "__arm", "_M_ARM", "__ARM_",
-    "__powerpc", "__PPC", "__ppc", "__riscv", "__mips", "__sparc", "__s390", "__loongarch", "__SSE", "__AVX",
-    "__hexagon", "__wasm",
 ];
 
 /// The preprocessor's view while device code for one target is compiled.
@@ -92,13 +85,13 @@ impl ForTarget<'_> {
             "__CUDA_ARCH__" => Some(arch),
             "__CUDA_ARCH_SPECIFIC__" => (self.suffix() == "a").then_some(arch),
             "__CUDA_ARCH_FAMILY_SPECIFIC__" => (!self.suffix().is_empty()).then_some(arch),
-            "__CUDACC__" | "__NVCC__" => Some(1),
+            // Pointers have 64 bits wherever CUDA still runs.
+            "__CUDACC__" | "__NVCC__" | "__LP64__" | "_LP64" => Some(1),
             _ => {
                 if let Some(feature) = name.strip_prefix("__CUDA_ARCH_FEAT_") {
                     return self.has_feature(feature).map(|has| has.then_some(1));
                 }
-                let other = ELSEWHERE.contains(&name) || PROCESSORS.iter().any(|p| name.starts_with(p));
-                return other.then_some(None);
+                return ELSEWHERE.contains(&name).then_some(None);
             }
         })
     }
