@@ -179,7 +179,9 @@ impl<'a> Site<'a> {
         };
         let advice = || match inline::letter(ty) {
             Some(letter) => with(letter),
-            None => "declare a register of that type in the statement, and convert to or from it there".into(),
+            None => {
+                "declare a register of that type in the statement, and convert to or from it there".into()
+            }
         };
         is_outside.then(advice)
     }

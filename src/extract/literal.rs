@@ -10,7 +10,8 @@ pub fn characters(text: &str, span: Span) -> Vec<(char, Span)> {
     if literal[..quote].ends_with('R') {
         return raw(literal, quote, span.start);
     }
-    let end = if literal.len() > quote + 1 && literal.ends_with('"') { literal.len() - 1 } else { literal.len() };
+    let end =
+        if literal.len() > quote + 1 && literal.ends_with('"') { literal.len() - 1 } else { literal.len() };
     let body = literal.get(quote + 1..end).unwrap_or_default();
     escaped(body, span.start + quote as u32 + 1)
 }

@@ -103,9 +103,31 @@ struct Scanner<'a> {
 
 /// Words that stand before `(` and are no functions.
 const NO_FUNCTIONS: &[&str] = &[
-    "if", "for", "while", "switch", "return", "sizeof", "alignas", "alignof", "decltype", "noexcept",
-    "requires", "catch", "explicit", "constexpr", "static_assert", "defined", "do", "else", "operator",
-    "__attribute__", "__launch_bounds__", "__align__", "__declspec", "__cluster_dims__", "__maxnreg__",
+    "if",
+    "for",
+    "while",
+    "switch",
+    "return",
+    "sizeof",
+    "alignas",
+    "alignof",
+    "decltype",
+    "noexcept",
+    "requires",
+    "catch",
+    "explicit",
+    "constexpr",
+    "static_assert",
+    "defined",
+    "do",
+    "else",
+    "operator",
+    "__attribute__",
+    "__launch_bounds__",
+    "__align__",
+    "__declspec",
+    "__cluster_dims__",
+    "__maxnreg__",
     "__block_size__",
 ];
 
@@ -181,7 +203,8 @@ impl<'a> Scanner<'a> {
                 }
                 *open = Parenthesis { argument: open.argument, ..Parenthesis::default() };
             }
-            Kind::Punctuation(b'(') if open.words == 0 && open.single.is_none() && open.argument.is_none() => {}
+            Kind::Punctuation(b'(')
+                if open.words == 0 && open.single.is_none() && open.argument.is_none() => {}
             _ => {
                 open.words += 1;
                 open.single = (token.kind == Kind::Name && open.words == 1).then_some(token.span);
@@ -311,7 +334,8 @@ impl<'a> Scanner<'a> {
                 _ => return,
             }
         }
-        let Some(collected) = statement::collect(ahead, &mut |directive, span| self.condition(directive, span))
+        let Some(collected) =
+            statement::collect(ahead, &mut |directive, span| self.condition(directive, span))
         else {
             return;
         };

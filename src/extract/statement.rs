@@ -233,9 +233,7 @@ impl Reader<'_> {
         }
         let definitions = self.host.macros.get(&self.text[token.span.range()])?;
         let way = |definition: &super::Definition| match &definition.body {
-            Body::Text(tokens) => {
-                Some(Way { guards: definition.guards.clone(), tokens: tokens.clone() })
-            }
+            Body::Text(tokens) => Some(Way { guards: definition.guards.clone(), tokens: tokens.clone() }),
             _ => None,
         };
         definitions.iter().map(way).collect()
@@ -299,7 +297,10 @@ impl Reader<'_> {
         }
         let is_text = constraint.iter().all(|token| token.kind == Kind::Text);
         // `F(x)` may be a whole operand or several.
-        if !is_text && !constraint.iter().any(|token| token.kind == Kind::Text) && !is_constraint(self, constraint) {
+        if !is_text
+            && !constraint.iter().any(|token| token.kind == Kind::Text)
+            && !is_constraint(self, constraint)
+        {
             return None;
         }
         let letters = |token: &Token| literal::characters(self.text, token.span);

@@ -121,7 +121,8 @@ impl Template {
     /// Operands that stand within a word, so that they make a modifier or a label: `.x::%1`.
     fn find_pasted(&mut self) {
         let bytes = self.text.as_bytes();
-        let in_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let in_word =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let pasted = self.references.iter().filter(|reference| {
             let before = (reference.span.start as usize).checked_sub(1).and_then(|at| bytes.get(at));
             let joined = in_word(before) || matches!(before, Some(b'.' | b':' | b'$'));
@@ -129,9 +130,8 @@ impl Template {
             joined || in_word(bytes.get(reference.span.end as usize))
         });
         let host = |span: Span| self.to_host(span);
-        let holes: Vec<Hole> = pasted
-            .map(|r| Hole { span: r.span, host: host(r.span), operand: Some(r.operand) })
-            .collect();
+        let holes: Vec<Hole> =
+            pasted.map(|r| Hole { span: r.span, host: host(r.span), operand: Some(r.operand) }).collect();
         self.holes.extend(holes);
         self.holes.sort_by_key(|hole| hole.span.start);
     }
@@ -204,7 +204,8 @@ impl Template {
         let host = self.to_host(span);
         result.text.replace_range(span.range(), with);
         let grown = with.len() as i64 - i64::from(span.end - span.start);
-        let moved = |at: u32| if at >= span.end { (i64::from(at) + grown) as u32 } else { at.min(span.start) };
+        let moved =
+            |at: u32| if at >= span.end { (i64::from(at) + grown) as u32 } else { at.min(span.start) };
         let moved_span = |at: Span| Span::new(moved(at.start), moved(at.end));
         result.segments = Vec::with_capacity(self.segments.len() + 2);
         for &segment in &self.segments {

@@ -254,7 +254,9 @@ impl Fit<'_> {
                 register_fits(ty, register, false).then_some(()).ok_or(Reason::Type(ty))
             }
             Actual::Not(_) => Err(Reason::Negation),
-            Actual::Int | Actual::Float(_) | Actual::Constant if !takes_constant => Err(Reason::NeedsRegister),
+            Actual::Int | Actual::Float(_) | Actual::Constant if !takes_constant => {
+                Err(Reason::NeedsRegister)
+            }
             Actual::Int | Actual::Float(_) | Actual::Constant => number(ty, given),
             Actual::Function if takes_constant => Ok(()),
             Actual::Function | Actual::Label if value.symbol == SymbolSpec::Any => Ok(()),

@@ -160,10 +160,9 @@ impl Effect {
             | Meaning::AlignedBarrier
             | Meaning::WarpBarrier
             | Meaning::ClusterWait => Effect::Waits,
-            Meaning::Fence
-            | Meaning::FenceMbarrierInit
-            | Meaning::FenceProxyAsync
-            | Meaning::FenceProxy => Effect::Fences,
+            Meaning::Fence | Meaning::FenceMbarrierInit | Meaning::FenceProxyAsync | Meaning::FenceProxy => {
+                Effect::Fences
+            }
             Meaning::BarrierInit
             | Meaning::BarrierInval
             | Meaning::ExpectTx

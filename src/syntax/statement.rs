@@ -1,7 +1,8 @@
 //! The statements of a body (PTX ISA §4.3), in a loop that goes on after every error.
 
 use super::ast::{
-    Body, Function, Guard, Instruction, Item, Name, OpcodeId, OperandKind, Prototype, Statement, StatementKind, Targets,
+    Body, Function, Guard, Instruction, Item, Name, OpcodeId, OperandKind, Prototype, Statement,
+    StatementKind, Targets,
 };
 use super::ast::{Const, Operand};
 use super::complain;

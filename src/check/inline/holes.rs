@@ -94,7 +94,9 @@ fn statement_around(text: &str, place: Span) -> Span {
             b'{' => vectors += 1,
             b'}' if vectors > 0 => vectors -= 1,
             b'}' if inside => return Span::new(start, at as u32),
-            b':' if !inside && is_label(&text[start as usize..at], bytes.get(at + 1)) => start = at as u32 + 1,
+            b':' if !inside && is_label(&text[start as usize..at], bytes.get(at + 1)) => {
+                start = at as u32 + 1
+            }
             b';' | b'}' if !inside => (start, vectors) = (at as u32 + 1, 0),
             _ => {}
         }
@@ -117,7 +119,8 @@ pub fn separate(template: &Template, out: &mut Vec<(Diagnostic, Template)>) -> T
     while let Some(at) = separated.joints.iter().copied().find(|&at| is_missing_at(&separated.text, at)) {
         let place = Span::empty(at);
         let next = first_word(&separated.text[at as usize..]).to_string();
-        let message = format!("`;` is missing before `{next}`: the two literals are joined without anything between");
+        let message =
+            format!("`;` is missing before `{next}`: the two literals are joined without anything between");
         let diagnostic = Diagnostic::new(&MISSING_SEPARATOR, place, message)
             .label("the instruction ends here")
             .fix(Applicability::Safe, "insert `;`", place, ";");

@@ -2,9 +2,7 @@
 
 use super::gates::{self, Meant};
 use super::place::{self, Places};
-use super::rules::{
-    MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT,
-};
+use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
 use super::scope::{Leaked, Outer};
 use super::{constraint, holes};
 use crate::check::{NOT_CHECKED, Settings, statement_rules, text};
@@ -124,7 +122,8 @@ impl Judged {
 }
 
 fn opaque(program: &Program) -> usize {
-    let is_opaque = |id: crate::syntax::ast::OpcodeId| matches!(program.opcodes[id.0 as usize], Opcode::Opaque);
+    let is_opaque =
+        |id: crate::syntax::ast::OpcodeId| matches!(program.opcodes[id.0 as usize], Opcode::Opaque);
     let routines = program.routines.iter();
     routines
         .map(|r| r.instructions.iter().filter(|inst| is_opaque(program.syntax(r, inst).opcode)).count())
@@ -194,7 +193,8 @@ fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<
         let number = name.strip_prefix('%').and_then(|digits| digits.parse::<usize>().ok());
         match number.filter(|_| unknown) {
             Some(number) => missing.push((problem.span, number)),
-            None if unknown && (is_declared_elsewhere(context, name) || is_called(program, problem.span)) => {}
+            None if unknown && (is_declared_elsewhere(context, name) || is_called(program, problem.span)) => {
+            }
             None => program.problems.push(problem),
         }
     }
@@ -204,7 +204,8 @@ fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<
 /// Whether `span` stands in a call: functions are declared wherever the compiler puts them.
 fn is_called(program: &Program, span: Span) -> bool {
     program.routines.iter().any(|routine| {
-        let is_call = |inst: &Inst| program.form(routine, inst).map(FormMeaning::of) == Some(FormMeaning::Call);
+        let is_call =
+            |inst: &Inst| program.form(routine, inst).map(FormMeaning::of) == Some(FormMeaning::Call);
         routine.instructions.iter().any(|inst| program.span(routine, inst).contains(span) && is_call(inst))
     })
 }
@@ -215,7 +216,9 @@ fn is_declared_elsewhere(context: &Context, name: &str) -> bool {
         return true;
     }
     let external = |line: &str| {
-        ["extern \"C\"", "__shared__", "__device__", "__constant__", "__managed__"].iter().any(|w| line.contains(w))
+        ["extern \"C\"", "__shared__", "__device__", "__constant__", "__managed__"]
+            .iter()
+            .any(|w| line.contains(w))
     };
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut lines = context.source.text().lines().filter(|line| external(line));
@@ -233,7 +236,8 @@ fn no_such_operand(span: Span, number: usize, count: usize) -> Diagnostic {
         .note(have);
     match count {
         0 => diagnostic.help("add the operand, or write `%%` for a `%` of the text"),
-        n => diagnostic.help(format!("the last operand is `%{}`; outputs and inputs count together from 0", n - 1)),
+        n => diagnostic
+            .help(format!("the last operand is `%{}`; outputs and inputs count together from 0", n - 1)),
     }
 }
 
@@ -256,7 +260,9 @@ fn effects(program: &Program, asm: &Asm, variant: &Variant, out: &mut Vec<Diagno
             Diagnostic::new(
                 &NOT_VOLATILE,
                 span,
-                format!("`{name}` {verb}, but the statement is neither `volatile` nor does it clobber memory"),
+                format!(
+                    "`{name}` {verb}, but the statement is neither `volatile` nor does it clobber memory"
+                ),
             )
             .label(verb)
             .note("the compiler may leave the statement out, move it, or merge it with another one")
@@ -271,7 +277,9 @@ fn effects(program: &Program, asm: &Asm, variant: &Variant, out: &mut Vec<Diagno
     let message = format!("`{name}` {verb}, but the statement does not say that it touches memory");
     let diagnostic = Diagnostic::new(&MISSING_MEMORY_CLOBBER, span, message).label(verb).note(why);
     let severity = if effect == Effect::Copies { Severity::Note } else { Severity::Warning };
-    out.push(diagnostic.severity(severity).help("add the clobber: `asm volatile(\"…\" : … : … : \"memory\")`"));
+    out.push(
+        diagnostic.severity(severity).help("add the clobber: `asm volatile(\"…\" : … : … : \"memory\")`"),
+    );
 }
 
 /// Outputs that are not written, inputs that are.
@@ -289,10 +297,11 @@ fn directions(
     for at in 0..routine.instructions.len() {
         // What a call writes cannot be seen here.
         let surely = !flow.is_opaque(at);
-        flow.written(at, &mut |register, _| {
+        let guarded = flow.is_guarded(at);
+        flow.written(at, &mut |register, partly| {
             if let Some(index) = routine.outside(register).filter(|index| *index < touched.len()) {
                 touched[index] = true;
-                written[index] |= surely;
+                written[index] |= surely && (guarded || !partly);
             }
         });
     }

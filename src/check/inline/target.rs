@@ -44,9 +44,20 @@ fn digits(name: &str) -> (u32, &str) {
 
 /// Macros that are never defined where PTX is made: those of other GPUs.
 const ELSEWHERE: &[&str] = &[
-    "__HIP__", "__HIPCC__", "__HIP_PLATFORM_AMD__", "__HIP_PLATFORM_HCC__", "__HIP_DEVICE_COMPILE__",
-    "__HCC__", "__AMDGCN__", "USE_ROCM", "__MUSA__", "__MUSACC__", "__METAL_VERSION__",
-    "__OPENCL_VERSION__", "SYCL_LANGUAGE_VERSION", "__SYCL_DEVICE_ONLY__",
+    "__HIP__",
+    "__HIPCC__",
+    "__HIP_PLATFORM_AMD__",
+    "__HIP_PLATFORM_HCC__",
+    "__HIP_DEVICE_COMPILE__",
+    "__HCC__",
+    "__AMDGCN__",
+    "USE_ROCM",
+    "__MUSA__",
+    "__MUSACC__",
+    "__METAL_VERSION__",
+    "__OPENCL_VERSION__",
+    "SYCL_LANGUAGE_VERSION",
+    "__SYCL_DEVICE_ONLY__",
 ];
 
 /// The preprocessor's view while device code for one target is compiled.
