@@ -9,7 +9,7 @@ use crate::isa::table::{Op, Row, Slot};
 use crate::isa::{self, Mod, Needs, OPS};
 use crate::program::{Fit, Inst, Program, Routine};
 use crate::source::Span;
-use crate::syntax::ast::{Instruction, OpcodeId};
+use crate::syntax::ast::{Instruction, OpcodeId, OperandKind};
 
 /// The rules of this file.
 pub const RULES: &[&Rule] = &[&UNKNOWN_INSTRUCTION, &UNKNOWN_MODIFIER, &MISSING_MODIFIER, &NOT_CHECKED];
@@ -180,10 +180,14 @@ fn misfit(site: &Site, op: &'static Op, miss: &RowMiss, out: &mut Vec<Diagnostic
         let diagnostic = match *problem {
             // Behind one word out of place, another that the instruction has may be in place after all.
             Misplaced::NotAllowed(word) if explained && site.belongs_to(op, word) => continue,
+            Misplaced::NotAllowed(word) if let Some(family) = site.longer_name(op, word) => {
+                out.push(no_such_member(site, &family, word));
+                return;
+            }
             Misplaced::NotAllowed(word) => not_allowed(site, op, miss, word),
             Misplaced::Second(word) => second(site, miss, word),
-            // What is missing is only worth saying when nothing is superfluous.
-            Misplaced::Missing(_) | Misplaced::Alone(..) if explained => continue,
+            // What is missing is only worth saying when nothing is superfluous, or unreadable.
+            Misplaced::Missing(_) | Misplaced::Alone(..) if explained || site.is_unreadable() => continue,
             Misplaced::Missing(slot) => missing(site, op, &miss.row.slots[slot]),
             Misplaced::Alone(slot, partner) => alone(site, op, miss, slot, partner),
         };
@@ -200,7 +204,43 @@ fn has_place(slots: &[Slot], modifier: Mod) -> bool {
     slots.iter().any(|slot| slot.alternatives.iter().any(|a| a.modifier == modifier))
 }
 
+/// The words behind `.cluster` of `barrier.cluster.sync` make no instruction.
+fn no_such_member(site: &Site, family: &str, word: usize) -> Diagnostic {
+    let members: Vec<&str> =
+        OPS.iter().map(|op| op.name).filter(|name| name.starts_with(&format!("{family}."))).collect();
+    let words = (word + 2).min(site.words.len());
+    let name = site.words[..words].concat();
+    let diagnostic =
+        Diagnostic::new(&UNKNOWN_INSTRUCTION, site.head(words), format!("there is no instruction `{name}`"))
+            .label("not a PTX instruction");
+    match nearest(&name, members.iter().copied()) {
+        Some(near) => {
+            let title = format!("did you mean `{near}`?");
+            diagnostic.fix(Applicability::Unsafe, title, site.head(words), near)
+        }
+        None => {
+            diagnostic.help(format!("instructions that begin with `{family}` are {}", text::all_of(&members)))
+        }
+    }
+}
+
 impl Site<'_> {
+    /// Whether operands could not be read, so that a word of the opcode may be missing.
+    fn is_unreadable(&self) -> bool {
+        let operands = self.program.module.operands(self.syntax);
+        operands.iter().any(|operand| matches!(operand.kind, OperandKind::Error))
+    }
+
+    /// The beginning of other instructions' names that the words up to `word` spell, behind those of `op`.
+    fn longer_name(&self, op: &Op, word: usize) -> Option<String> {
+        let begins = word == op.words().count() && word + 1 < self.words.len();
+        let family = format!("{}{}", op.name, self.words[word]);
+        let is_family = OPS.iter().any(|other| {
+            other.name.strip_prefix(family.as_str()).is_some_and(|rest| rest.starts_with('.'))
+        });
+        (begins && is_family && !self.belongs_to(op, word)).then_some(family)
+    }
+
     /// Whether some form of `op` has the modifier that is word number `word`.
     fn belongs_to(&self, op: &Op, word: usize) -> bool {
         Mod::from_text(self.words[word]).is_some_and(|m| op.rows.iter().any(|row| has_place(row.slots, m)))

@@ -160,6 +160,8 @@ impl<'a> Site<'a> {
         let is_outside = match place.value {
             Value::Register(id) => self.routine.outside(id).is_some(),
             Value::UnknownConst => true,
+            // A number that the text does not spell.
+            Value::Const(_) => matches!(place.syntax.kind, OperandKind::Name { .. }),
             _ => false,
         };
         let sign = match place.spec.access {

@@ -230,11 +230,10 @@ impl Segment {
         let (start, end) = (self.start, self.start + self.length);
         let exact = self.is_exact();
         let part = |from: u32, to: u32, at: u32| {
-            let host = match exact {
-                true => Span::new(self.host.start + (from - start), self.host.start + (to - start)),
-                false => self.host,
-            };
-            (from < to).then_some(Segment { start: at, length: to - from, host })
+            let length = to.checked_sub(from).filter(|length| *length > 0)?;
+            let shifted = self.host.start + (from - start);
+            let host = if exact { Span::new(shifted, shifted + length) } else { self.host };
+            Some(Segment { start: at, length, host })
         };
         let before = part(start, end.min(cut.start), start);
         let from = start.max(cut.end);

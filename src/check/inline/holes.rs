@@ -22,6 +22,22 @@ pub struct Filled {
     pub may_declare: bool,
 }
 
+/// Writes constants into the offsets of addresses, where only a number can stand: their values, or 0 for
+/// those that are not known. `constant` tells of an operand whether it is one.
+pub fn fill_offsets(template: &Template, constant: &dyn Fn(usize) -> Option<Option<i64>>) -> Template {
+    let mut filled = template.clone();
+    let is_offset = |template: &Template, at: u32| {
+        template.text[..at as usize].trim_end().ends_with(['+', '-'])
+    };
+    while let Some((span, value)) = filled.references.iter().find_map(|reference| {
+        let value = constant(reference.operand)?;
+        is_offset(&filled, reference.span.start).then_some((reference.span, value))
+    }) {
+        filled = filled.replaced(span, &value.unwrap_or(0).to_string());
+    }
+    filled
+}
+
 /// Fills the operands in words with every modifier that there is, and cuts out the instructions that hold
 /// anything else.
 pub fn fill(template: &Template) -> Filled {

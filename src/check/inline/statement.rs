@@ -14,7 +14,7 @@ use crate::needs;
 use crate::program::flow::Flow;
 use crate::program::meaning::{Effect, Meaning as FormMeaning};
 use crate::program::outside::{Meaning, Outside};
-use crate::program::{Inst, Options, ProblemKind, Program, Surroundings};
+use crate::program::{Inst, Options, ProblemKind, Program, Routine, Surroundings};
 use crate::source::{SourceFile, Span};
 use crate::syntax::{self, ast::StatementKind};
 
@@ -45,7 +45,11 @@ pub fn check(context: &Context) -> Option<Outcome> {
         return None;
     }
     let mut early = Vec::new();
-    let template = holes::separate(&variant.template, &mut early);
+    let constant = |index: usize| {
+        let operand = variant.operands.get(index).filter(|_| index < variant.operands_known)?;
+        matches!(constraint::meaning(operand, &[]), Meaning::Constant(_)).then_some(operand.value)
+    };
+    let template = holes::fill_offsets(&holes::separate(&variant.template, &mut early), &constant);
     let filled = holes::fill(&template);
     let mut best: Option<(usize, Judged, &Template)> = None;
     for candidate in &filled.candidates {
@@ -67,10 +71,12 @@ pub fn check(context: &Context) -> Option<Outcome> {
         diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
     }
     let host = |span: &Span| places(candidate).to_host(Diagnostic::new(&NOT_CHECKED, *span, "")).span;
+    // A macro may open or close a scope, too.
+    let outer = if filled.may_declare { Outer::default() } else { judged.outer };
     let scope = Outer {
-        opened: judged.outer.opened.iter().map(host).collect(),
-        closed: judged.outer.closed.iter().map(host).collect(),
-        unscoped: judged.outer.unscoped.into_iter().map(|d| places(candidate).to_host(d)).collect(),
+        opened: outer.opened.iter().map(host).collect(),
+        closed: outer.closed.iter().map(host).collect(),
+        unscoped: outer.unscoped.into_iter().map(|d| places(candidate).to_host(d)).collect(),
     };
     let unchecked = filled.cut.len() + judged.opaque;
     Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
@@ -103,7 +109,8 @@ impl Judged {
         let resolve = |options| Program::of_statements(parse().module, options, surroundings);
         let parsed = parse();
         let mut program = Program::of_statements(parsed.module, options, surroundings);
-        if !is_ptx(&program, variant) {
+        let cut_ptx = || !filled.cut.is_empty() && has_modifier(&variant.template.text);
+        if !is_ptx(&program, variant) && !cut_ptx() {
             return None;
         }
         let mut diagnostics = parsed.diagnostics;
@@ -163,22 +170,22 @@ fn is_ptx(program: &Program, variant: &Variant) -> bool {
     known.any(|known| known) || program.routines.iter().any(|routine| declares(program, routine))
 }
 
-/// Whether a word of the opcode is a modifier of PTX.
-fn has_modifier(opcode: &str) -> bool {
-    let mut words = opcode.match_indices('.').map(|(at, _)| {
-        let rest = &opcode[at + 1..];
-        &opcode[at..at + 1 + rest.find('.').unwrap_or(rest.len())]
+/// Whether a word of the text is a modifier of PTX.
+fn has_modifier(text: &str) -> bool {
+    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
+    let mut words = text.match_indices('.').map(|(at, _)| {
+        let rest = &text[at + 1..];
+        &text[at..at + 1 + rest.find(|c: char| !in_word(c)).unwrap_or(rest.len())]
     });
     words.any(|word| Mod::from_text(word).is_some())
 }
 
-/// Whether a register is declared, or a block opened or closed.
-fn declares(program: &Program, routine: &crate::program::Routine) -> bool {
+/// Whether a variable is declared, or there is nothing but the ends of blocks.
+fn declares(program: &Program, routine: &Routine) -> bool {
     let statements = program.function(routine).body.iter().flat_map(|body| &body.statements);
     let mut kinds = statements.map(|statement| &statement.kind);
-    kinds.any(|kind| {
-        matches!(kind, StatementKind::Variable(_) | StatementKind::Open { .. } | StatementKind::Close { .. })
-    })
+    let is_end = |kind| matches!(kind, &StatementKind::Open { .. } | &StatementKind::Close { .. });
+    kinds.clone().all(is_end) || kinds.any(|kind| matches!(kind, StatementKind::Variable(_)))
 }
 
 /// Speaks of operand numbers that do not exist, and forgets about names that something outside of the

@@ -1,0 +1,169 @@
+//! `asm` statements in C++ texts (`tests/data/inline`): what is found, and where.
+//!
+//! A line that ends in `//~ RULE …` has a finding of each rule there, of the severity that the rule
+//! usually has or that stands behind a `:`, at the column behind an `@`. No other line has one. A line
+//! `// check: WORD=VALUE …` sets `target`, `ptx`, and `guards`.
+
+mod support;
+
+use std::sync::Arc;
+
+use mbar::check::{self, Report, Settings};
+use mbar::diagnostic::Diagnostic;
+use mbar::extract::Language;
+use mbar::isa::table::TARGETS;
+use mbar::isa::{TargetId, Version};
+use mbar::source::SourceFile;
+use support::{Failures, data, files_below, in_words, read, short_name};
+
+/// A finding that a tag asks for.
+struct Tag<'a> {
+    line: u32,
+    rule: &'a str,
+    severity: Option<&'a str>,
+    column: Option<u32>,
+}
+
+impl<'a> Tag<'a> {
+    fn new(line: u32, text: &'a str) -> Tag<'a> {
+        let (text, column) = text.split_once('@').map_or((text, None), |(text, at)| {
+            (text, Some(at.parse().expect("a column")))
+        });
+        let (rule, severity) = text.split_once(':').map_or((text, None), |(rule, s)| (rule, Some(s)));
+        Tag { line, rule, severity, column }
+    }
+
+    fn is_met_by(&self, file: &SourceFile, finding: &Diagnostic) -> bool {
+        let at = file.line_column(finding.span.start);
+        let usual = finding.rule.severity.as_str();
+        self.line == at.line
+            && self.rule == finding.rule.name
+            && self.severity.unwrap_or(usual) == finding.severity.as_str()
+            && self.column.is_none_or(|column| column == at.column)
+    }
+}
+
+fn tags(text: &str) -> Vec<Tag<'_>> {
+    let lines = text.lines().zip(1..).filter_map(|(line, n)| Some((line.split_once("//~")?.1, n)));
+    lines.flat_map(|(words, n)| words.split_whitespace().map(move |word| Tag::new(n, word))).collect()
+}
+
+fn settings(text: &str) -> Settings {
+    let mut settings = Settings::default();
+    let line = text.lines().find_map(|line| line.strip_prefix("// check:")).unwrap_or_default();
+    for word in line.split_whitespace() {
+        match word.split_once('=').expect("WORD=VALUE") {
+            ("target", name) => settings.options.target = TargetId::from_name(name),
+            ("ptx", version) => settings.options.version = Version::from_text(version),
+            ("guards", list) => {
+                let guard = |guard: &str| {
+                    let (name, target) = guard.split_once('=').expect("NAME=TARGET");
+                    let target = TargetId::from_name(target).expect("a target");
+                    (name.to_string(), TARGETS[usize::from(target.0)].covers)
+                };
+                settings.guards = list.split(',').map(guard).collect::<Vec<_>>().into();
+            }
+            (other, _) => panic!("unknown word: {other}"),
+        }
+    }
+    settings
+}
+
+fn check_text(name: &str, text: &str, settings: &Settings) -> Report {
+    check::file(SourceFile::new(name, text), Language::Cxx, settings)
+}
+
+#[test]
+fn findings_stand_on_their_lines_and_nowhere_else() {
+    let mut failures = Failures::default();
+    let mut wanted = 0;
+    let files: Vec<_> =
+        ["cu", "cuh", "h"].iter().flat_map(|ending| files_below(&data("inline"), ending)).collect();
+    for path in files {
+        let (name, text) = (short_name(&path), read(&path));
+        let report = check_text(&name, &text, &settings(&text));
+        let tags = tags(&text);
+        wanted += tags.len();
+        for tag in &tags {
+            let met = report.diagnostics.iter().any(|finding| tag.is_met_by(&report.source, finding));
+            if !met {
+                let here = report.diagnostics.iter().filter(|d| report.source.line(d.span.start) == tag.line);
+                let ours = support::all_in_words(&report.source, here);
+                failures.push(format!("{name}:{} wants {}; here: {ours}", tag.line, tag.rule));
+            }
+        }
+        for finding in &report.diagnostics {
+            if !tags.iter().any(|tag| tag.is_met_by(&report.source, finding)) {
+                failures.push(format!("{name}: {}", in_words(&report.source, finding)));
+            }
+        }
+    }
+    assert!(wanted > 60, "only {wanted} tags");
+    failures.report("Tags and findings differ.");
+}
+
+/// A finding says what to do.
+#[test]
+fn findings_have_a_help_or_a_reason() {
+    let mut failures = Failures::default();
+    for path in files_below(&data("inline"), "cu") {
+        let (name, text) = (short_name(&path), read(&path));
+        let report = check_text(&name, &text, &settings(&text));
+        for finding in &report.diagnostics {
+            let ours = check::inline::RULES.contains(&finding.rule);
+            if ours && finding.helps.is_empty() && finding.notes.is_empty() {
+                failures.push(format!("{name}: {}", in_words(&report.source, finding)));
+            }
+            if report.source.slice(finding.span).starts_with(char::is_whitespace) {
+                failures.push(format!("{name}: marks a blank: {}", in_words(&report.source, finding)));
+            }
+        }
+    }
+    failures.report("A finding says why, or what to write instead, and marks the words it is about.");
+}
+
+/// What cannot be checked is said on demand, and counted.
+#[test]
+fn what_is_not_checked_is_counted() {
+    let text = read(&data("inline/macros.cuh"));
+    let quiet = check_text("macros.cuh", &text, &Settings::default());
+    assert!(quiet.unchecked >= 4, "{} unchecked", quiet.unchecked);
+    let verbose = check_text("macros.cuh", &text, &Settings { verbose: true, ..Settings::default() });
+    let notes = verbose.diagnostics.iter().filter(|d| d.rule.name == "not-checked").count();
+    assert!(notes >= 4, "{notes} notes");
+}
+
+/// No prefix of a text, and no text with a part cut out, makes the reader panic.
+#[test]
+fn broken_texts_do_no_harm() {
+    for name in ["inline/shapes.cu", "inline/macros.cuh", "inline/hard.cu", "inline/places.cu", "inline/context.cu"] {
+        let text = read(&data(name));
+        let cuts: Vec<usize> = (0..text.len()).filter(|at| text.is_char_boundary(*at)).collect();
+        for (n, &cut) in cuts.iter().enumerate().step_by(7) {
+            check_text(name, &text[..cut], &Settings::default());
+            let behind = cuts[(n + 5 + n % 60).min(cuts.len() - 1)];
+            check_text(name, &format!("{}{}", &text[..cut], &text[behind..]), &Settings::default());
+        }
+    }
+}
+
+#[test]
+fn functions_are_told_with_what_they_need() {
+    let text = read(&data("inline/context.cu"));
+    let report = check_text("context.cu", &text, &settings(&text));
+    let needs = |name: &str| {
+        let found = report.requirements.iter().find(|requirement| requirement.name == name);
+        found.map(|requirement| (requirement.needs.version, requirement.needs.targets.describe()))
+    };
+    assert_eq!(needs("unguarded"), Some((Version::new(7, 8), "sm_90".into())));
+    assert_eq!(needs("all"), Some((Version::new(8, 0), "sm_90a, sm_100f, sm_101f or sm_120f".into())));
+    assert_eq!(needs("never"), None);
+}
+
+/// Reports can be kept by several threads.
+#[test]
+fn texts_are_shared() {
+    let source: Arc<SourceFile> = SourceFile::new("a.cu", "");
+    let report = check::file(source.clone(), Language::Cxx, &Settings::default());
+    assert!(Arc::ptr_eq(&report.source, &source));
+}
