@@ -8,9 +8,12 @@ mod support;
 
 use std::path::Path;
 
-use mbar::check::{Checked, Settings};
+use mbar::check::{self, Checked, Settings};
 use mbar::diagnostic::{Diagnostic, Severity};
+use mbar::extract::Language;
+use mbar::isa::TargetId;
 use mbar::isa::target::Toolkit;
+use mbar::source::SourceFile;
 use support::{Failures, check_text, files, in_words, lines_of, read, short_name, tags, without_comments};
 
 /// A case file, read.
@@ -170,4 +173,33 @@ fn findings_are_exact_and_helpful() {
     }
     failures
         .report("Each finding marks the words it is about and has a help that says what to write instead.");
+}
+
+/// In C++ texts a statement may be reported on any of its lines; these have one line each.
+#[test]
+fn statements_in_cxx_texts_are_judged_likewise() {
+    let paths = files("cases", "cu");
+    assert!(paths.len() >= 4, "only {} texts", paths.len());
+    let mut failures = Failures::default();
+    for path in paths {
+        let case = Case::read(&path);
+        for target in [None, Some("sm_80"), Some("sm_90")] {
+            let mut settings = Settings::default();
+            settings.options.target = target.and_then(TargetId::from_name);
+            let report = check::file(SourceFile::new(&*case.name, &*case.text), Language::Cxx, &settings);
+            for (line, kinds) in &case.tags {
+                let mut here =
+                    report.diagnostics.iter().filter(|d| lines_of(&report.source, d).contains(line));
+                if !here.any(|d| satisfies(kinds, d)) {
+                    failures.push(format!("{}:{line} wants {}", case.name, kinds.join("|")));
+                }
+            }
+            let outside =
+                |d: &&Diagnostic| !lines_of(&report.source, d).iter().any(|line| case.is_tagged(*line));
+            for finding in report.diagnostics.iter().filter(outside) {
+                failures.push(format!("{}: {}", case.name, in_words(&report.source, finding)));
+            }
+        }
+    }
+    failures.report("The tagged lines and nothing else.");
 }

@@ -26,9 +26,9 @@ struct Tag<'a> {
 
 impl<'a> Tag<'a> {
     fn new(line: u32, text: &'a str) -> Tag<'a> {
-        let (text, column) = text.split_once('@').map_or((text, None), |(text, at)| {
-            (text, Some(at.parse().expect("a column")))
-        });
+        let (text, column) = text
+            .split_once('@')
+            .map_or((text, None), |(text, at)| (text, Some(at.parse().expect("a column"))));
         let (rule, severity) = text.split_once(':').map_or((text, None), |(rule, s)| (rule, Some(s)));
         Tag { line, rule, severity, column }
     }
@@ -136,7 +136,9 @@ fn what_is_not_checked_is_counted() {
 /// No prefix of a text, and no text with a part cut out, makes the reader panic.
 #[test]
 fn broken_texts_do_no_harm() {
-    for name in ["inline/shapes.cu", "inline/macros.cuh", "inline/hard.cu", "inline/places.cu", "inline/context.cu"] {
+    for name in
+        ["inline/shapes.cu", "inline/macros.cuh", "inline/hard.cu", "inline/places.cu", "inline/context.cu"]
+    {
         let text = read(&data(name));
         let cuts: Vec<usize> = (0..text.len()).filter(|at| text.is_char_boundary(*at)).collect();
         for (n, &cut) in cuts.iter().enumerate().step_by(7) {

@@ -1,4 +1,4 @@
-//! The rules' pages are tests: each fenced `ptx` block is checked.
+//! The rules' pages are tests: each fenced `ptx` or `cuda` block is checked.
 //!
 //! A line that ends in `//~ error`, `//~ warning` or `//~ note` gets a finding of the page's rule with
 //! that severity; every other line gets no error at all and no finding of that rule. A block without
@@ -7,10 +7,12 @@
 
 mod support;
 
-use mbar::check::{Settings, rules};
+use mbar::check::{self, Settings, rules};
 use mbar::diagnostic::{Diagnostic, Rule};
+use mbar::extract::Language;
 use mbar::isa::target::Toolkit;
-use support::{Failures, check_text, frame_block, header, in_words, lines_of, without_comments};
+use mbar::source::SourceFile;
+use support::{Failures, frame_block, header, in_words, lines_of, without_comments};
 
 /// A fenced block of a page.
 struct Block<'a> {
@@ -18,6 +20,7 @@ struct Block<'a> {
     /// Its first line in the page.
     line: usize,
     text: String,
+    language: Language,
     ptx: &'a str,
     target: &'a str,
     toolkit: Option<Toolkit>,
@@ -31,11 +34,14 @@ fn blocks(rule: &'static Rule) -> Vec<Block<'static>> {
         let body: Vec<&str> =
             lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
         let mut words = info.split_whitespace();
-        if words.next() != Some("ptx") {
-            continue;
-        }
+        let language = match words.next() {
+            Some("ptx") => Language::Ptx,
+            Some("cuda") => Language::Cxx,
+            _ => continue,
+        };
         let text = body.join("\n");
-        let mut block = Block { rule, line: index + 2, text, ptx: "9.5", target: "sm_90a", toolkit: None };
+        let mut block =
+            Block { rule, line: index + 2, text, language, ptx: "9.5", target: "sm_90a", toolkit: None };
         for word in words {
             match word.split_once('=') {
                 Some(("ptx", version)) => block.ptx = version,
@@ -58,6 +64,9 @@ impl Block<'_> {
 
     /// A whole file around the block, and how many lines stand before it.
     fn file(&self) -> (String, u32) {
+        if self.language == Language::Cxx {
+            return (self.text.clone(), 0);
+        }
         let code = without_comments(&self.text);
         let (before, text) = if code.trim_start().starts_with(".version") {
             (String::new(), self.text.clone())
@@ -74,12 +83,9 @@ impl Block<'_> {
         let (text, before) = self.file();
         // What is not checked is said only on demand.
         let verbose = self.rule.name == "not-checked";
-        let checked = check_text(
-            "page.ptx",
-            &text,
-            &Settings { toolkit: self.toolkit, verbose, ..Settings::default() },
-        );
-        let file = &checked.program.module.source;
+        let settings = Settings { toolkit: self.toolkit, verbose, ..Settings::default() };
+        let checked = check::file(SourceFile::new("page", text), self.language, &settings);
+        let file = &checked.source;
         let tags = self.tags();
         let place = |line: u32| format!("{}.md:{}", self.rule.name, self.line as u32 + line - 1);
         let is_ours = |d: &&Diagnostic| d.rule == self.rule;

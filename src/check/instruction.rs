@@ -235,9 +235,9 @@ impl Site<'_> {
     fn longer_name(&self, op: &Op, word: usize) -> Option<String> {
         let begins = word == op.words().count() && word + 1 < self.words.len();
         let family = format!("{}{}", op.name, self.words[word]);
-        let is_family = OPS.iter().any(|other| {
-            other.name.strip_prefix(family.as_str()).is_some_and(|rest| rest.starts_with('.'))
-        });
+        let is_family = OPS
+            .iter()
+            .any(|other| other.name.strip_prefix(family.as_str()).is_some_and(|rest| rest.starts_with('.')));
         (begins && is_family && !self.belongs_to(op, word)).then_some(family)
     }
 

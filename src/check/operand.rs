@@ -3,7 +3,7 @@
 use super::{inline, text};
 use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{Mismatch, Reason, resolve_type};
-use crate::isa::table::{Access, Constants, Op, Operand, SPECIALS, Shape};
+use crate::isa::table::{Access, Constants, Op, Operand, SPECIALS, Shape, SpaceSpec};
 use crate::isa::{self, RowMatch, describe};
 use crate::program::{Base, Inst, Program, Routine, Value};
 use crate::source::Span;
@@ -130,7 +130,16 @@ impl<'a> Site<'a> {
             },
             (Shape::Compound(_, parts), OperandKind::Compound(compound)) => {
                 let part = part.checked_sub(1)?;
-                Place { spec: parts.get(part)?, syntax: compound.parts.get(part)?, value: inner(part)? }
+                let place =
+                    Place { spec: parts.get(part)?, syntax: compound.parts.get(part)?, value: inner(part)? };
+                match (mismatch.element, &place.syntax.kind) {
+                    (Some(element), OperandKind::Vector(elements)) => Place {
+                        syntax: elements.get(element)?,
+                        value: *self.routine.parts(place.value).get(element)?,
+                        ..place
+                    },
+                    _ => place,
+                }
             }
             (Shape::Vector(..), OperandKind::Vector(elements)) => {
                 Place { spec, syntax: elements.get(part)?, value: inner(part)? }
@@ -147,7 +156,7 @@ impl<'a> Site<'a> {
         let diagnostic = Diagnostic::new(rule, place.syntax.span, message).label(label);
         let diagnostic = self.advise(diagnostic, &place, mismatch.reason);
         Some(match (bound, place.value) {
-            (Some(advice), Value::Register(id)) => {
+            (Some(advice), Value::Register(id) | Value::Address(Base::Register(id), _)) => {
                 diagnostic.also(self.routine.register(id).span, "bound here").help(advice)
             }
             (Some(advice), _) => diagnostic.help(advice),
@@ -158,7 +167,9 @@ impl<'a> Site<'a> {
     /// How to bind an operand of an `asm` statement whose constraint is what is wrong.
     fn bound_otherwise(&self, place: &Place, reason: Reason) -> Option<String> {
         let is_outside = match place.value {
-            Value::Register(id) => self.routine.outside(id).is_some(),
+            Value::Register(id)
+            | Value::Address(Base::Register(id), _)
+            | Value::Compound(Base::Register(id), ..) => self.routine.outside(id).is_some(),
             Value::UnknownConst => true,
             // A number that the text does not spell.
             Value::Const(_) => matches!(place.syntax.kind, OperandKind::Name { .. }),
@@ -176,6 +187,7 @@ impl<'a> Site<'a> {
             (Reason::NeedsRegister, Shape::Value(value) | Shape::Vector(value, _)) => {
                 resolve_type(self.found, value.ty)
             }
+            (Reason::AddressType, Shape::Address(address)) if address.space == SpaceSpec::Tensor => Type::B32,
             (Reason::AddressType, _) => Type::B64,
             _ => return None,
         };

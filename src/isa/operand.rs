@@ -81,6 +81,8 @@ pub struct Mismatch {
     pub index: usize,
     /// Which part of it, for vectors, pairs and compound addresses.
     pub part: Option<usize>,
+    /// Which element of that part, for vectors in compound addresses.
+    pub element: Option<usize>,
     /// What is wrong.
     pub reason: Reason,
 }
@@ -126,16 +128,37 @@ pub fn fit(found: &RowMatch, actual: &[Actual], count: usize) -> Result<Needs, M
         if matches!(spec.shape, Shape::Rest) {
             return Ok(fit.needs);
         }
-        fit.operand(spec, *given).map_err(|(part, reason)| Mismatch { index, part, reason })?;
+        fit.operand(spec, *given).map_err(|Misfit { part, element, reason }| Mismatch {
+            index,
+            part,
+            element,
+            reason,
+        })?;
     }
     if !row.counts.iter().any(|&allowed| usize::from(allowed) == count) {
         let index = count.min(row.operands.len());
-        return Err(Mismatch { index, part: None, reason: Reason::Count });
+        return Err(Mismatch { index, part: None, element: None, reason: Reason::Count });
     }
     Ok(fit.needs)
 }
 
-type Misfit = (Option<usize>, Reason);
+/// A mismatch within one operand.
+struct Misfit {
+    part: Option<usize>,
+    element: Option<usize>,
+    reason: Reason,
+}
+
+impl Misfit {
+    fn whole(reason: Reason) -> Misfit {
+        Misfit { part: None, element: None, reason }
+    }
+
+    /// The same, seen from an operand whose part number `part` it is.
+    fn within(self, part: usize) -> Misfit {
+        Misfit { part: Some(part), element: self.part, reason: self.reason }
+    }
+}
 
 struct Fit<'a> {
     found: &'a RowMatch,
@@ -146,7 +169,7 @@ struct Fit<'a> {
 impl Fit<'_> {
     fn operand(&mut self, spec: &Operand, given: Actual) -> Result<(), Misfit> {
         self.needs = self.needs.and(spec.gate);
-        let whole = |reason| (None, reason);
+        let whole = Misfit::whole;
         if given == Actual::Unknown {
             return Ok(());
         }
@@ -180,9 +203,8 @@ impl Fit<'_> {
             }
             (Shape::Vector(_, length), _) => Err(whole(Reason::Length(self.length(*length)))),
             (Shape::Pair(a, b, _), Actual::Pair(first, second)) => {
-                let part = |n| move |(_, reason)| (Some(n), reason);
-                self.operand(a, self.actual[first as usize]).map_err(part(0))?;
-                self.operand(b, self.actual[second as usize]).map_err(part(1))
+                self.operand(a, self.actual[first as usize]).map_err(|misfit| misfit.within(0))?;
+                self.operand(b, self.actual[second as usize]).map_err(|misfit| misfit.within(1))
             }
             (Shape::Pair(a, _, true), _) => self.operand(a, given),
             (Shape::Pair(_, _, false), _) => Err(whole(Reason::NoSecond)),
@@ -197,7 +219,7 @@ impl Fit<'_> {
                 }
                 for (n, part) in parts.iter().enumerate() {
                     let given = self.actual[first as usize + n];
-                    self.operand(part, given).map_err(|(_, reason)| (Some(n + 1), reason))?;
+                    self.operand(part, given).map_err(|misfit| misfit.within(n + 1))?;
                 }
                 Ok(())
             }
@@ -216,11 +238,11 @@ impl Fit<'_> {
     ) -> Result<(), Misfit> {
         let expected = self.length(length);
         if expected != u32::from(count) {
-            return Err((None, Reason::Length(expected)));
+            return Err(Misfit::whole(Reason::Length(expected)));
         }
         for n in 0..count {
             let given = self.actual[usize::from(first) + usize::from(n)];
-            self.element(value, access, given).map_err(|reason| (Some(n as usize), reason))?;
+            self.element(value, access, given).map_err(|reason| Misfit::whole(reason).within(n as usize))?;
         }
         Ok(())
     }

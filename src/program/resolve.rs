@@ -392,7 +392,7 @@ impl<'a> Resolver<'a> {
         let to_actual = |value: &Value| actual(*value, routine, &self.variables, first);
         let actuals: SmallVec<[Actual; 12]> = values.iter().map(to_actual).collect();
         let mut best: Option<Fit> = None;
-        let mut furthest: Option<(usize, usize, u8)> = None;
+        let mut furthest: Option<((usize, bool, usize), u8)> = None;
         for (row, number) in rows.iter().zip(0u8..) {
             match operand::fit(row, &actuals, count) {
                 Ok(needs) if self.header.meets(needs) => {
@@ -407,14 +407,17 @@ impl<'a> Resolver<'a> {
                     best.get_or_insert(Fit::Gated(number));
                 }
                 Err(mismatch) => {
-                    let score = (mismatch.index, mismatch.part.map_or(0, |part| part + 1), number);
-                    if furthest.is_none_or(|f| (f.0, f.1) < (score.0, score.1)) {
-                        furthest = Some(score);
+                    // Of two rows, the one that takes as many operands was meant.
+                    let right_count = mismatch.reason != operand::Reason::Count;
+                    let part = mismatch.part.map_or(0, |part| part + 1);
+                    let score = (mismatch.index, right_count, part);
+                    if furthest.is_none_or(|(best, _)| best < score) {
+                        furthest = Some((score, number));
                     }
                 }
             }
         }
-        let miss = furthest.map(|(index, _, number)| Fit::Operand(number, index as u8));
+        let miss = furthest.map(|((index, ..), number)| Fit::Operand(number, index as u8));
         best.or(miss).unwrap_or(Fit::Unknown)
     }
 

@@ -104,7 +104,8 @@ fn no_common_target(program: &Program) -> Option<Diagnostic> {
         }
         let own = text::one_of(&[needs.targets.describe()]).replace('`', "");
         let message = format!("no target has everything that this statement needs: this is for {own}");
-        let diagnostic = Diagnostic::new(&NO_COMMON_TARGET, *span, message).label(format!("only {own}"))
+        let diagnostic = Diagnostic::new(&NO_COMMON_TARGET, *span, message)
+            .label(format!("only {own}"))
             .help("put the two into statements of their own, each behind a condition on its target");
         let other = each[..index].iter().find(|(other, _)| other.targets.and(needs.targets) == TargetSet(0));
         return Some(match other {

@@ -26,9 +26,8 @@ pub struct Filled {
 /// those that are not known. `constant` tells of an operand whether it is one.
 pub fn fill_offsets(template: &Template, constant: &dyn Fn(usize) -> Option<Option<i64>>) -> Template {
     let mut filled = template.clone();
-    let is_offset = |template: &Template, at: u32| {
-        template.text[..at as usize].trim_end().ends_with(['+', '-'])
-    };
+    let is_offset =
+        |template: &Template, at: u32| template.text[..at as usize].trim_end().ends_with(['+', '-']);
     while let Some((span, value)) = filled.references.iter().find_map(|reference| {
         let value = constant(reference.operand)?;
         is_offset(&filled, reference.span.start).then_some((reference.span, value))
