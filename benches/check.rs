@@ -8,11 +8,13 @@ mod inputs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput};
-use mbar::check::{Settings, check};
+use mbar::check::{self, Settings, check};
 use mbar::diagnostic::Severity;
+use mbar::extract::Language;
 use mbar::source::SourceFile;
 
 const EMPTY_KERNEL: &str =
@@ -25,6 +27,7 @@ fn main() {
         .measurement_time(Duration::from_secs(4))
         .configure_from_args();
     in_the_library(&mut criterion);
+    headers(&mut criterion);
     as_a_process(&mut criterion);
     many_files(&mut criterion);
     criterion.final_summary();
@@ -52,6 +55,31 @@ fn in_the_library(criterion: &mut Criterion) {
             );
         });
     }
+    group.finish();
+}
+
+/// 100,000 lines of CUDA headers, one file after the other on one core. They hold far more `asm` statements a
+/// line than real ones do.
+fn headers(criterion: &mut Criterion) {
+    let texts =
+        [include_str!("../tests/data/inline/shapes.cu"), include_str!("../tests/data/inline/macros.cuh")];
+    let mut lines = 0;
+    let files = texts.iter().cycle().take_while(|text| {
+        lines += text.lines().count();
+        lines <= 100_000
+    });
+    let files: Vec<&str> = files.copied().collect();
+    let check_all = |files: Vec<Arc<SourceFile>>| -> usize {
+        let findings = |file| check::file(file, Language::Cxx, &Settings::default()).diagnostics.len();
+        files.into_iter().map(findings).sum()
+    };
+    let sources = || files.iter().map(|text| SourceFile::new("header.cuh", *text)).collect::<Vec<_>>();
+    assert_eq!(check_all(sources()), 0, "the headers are correct");
+    let mut group = criterion.benchmark_group("check");
+    group.throughput(Throughput::Bytes(files.iter().map(|text| text.len() as u64).sum()));
+    group.bench_function("100k-lines-of-headers", |bencher| {
+        bencher.iter_batched(sources, check_all, BatchSize::LargeInput);
+    });
     group.finish();
 }
 

@@ -133,6 +133,16 @@ fn what_is_not_checked_is_counted() {
     assert!(notes >= 4, "{notes} notes");
 }
 
+/// So is what a constant of unknown value must be.
+#[test]
+fn open_constants_are_told_on_demand() {
+    let text = read(&data("cases/b83.cu"));
+    let verbose = check_text("b83.cu", &text, &Settings { verbose: true, ..Settings::default() });
+    let ours: Vec<String> = verbose.diagnostics.iter().map(|d| in_words(&verbose.source, d)).collect();
+    let note = "note[not-checked] `size` must be 16; what `%2` stands for is not known here";
+    assert_eq!(ours, [format!("9:57 {note}"), format!("14:57 {note}")]);
+}
+
 /// No prefix of a text, and no text with a part cut out, makes the reader panic.
 #[test]
 fn broken_texts_do_no_harm() {

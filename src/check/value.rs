@@ -1,6 +1,7 @@
 //! Constants: inside the range that the assembler checks, inside the one that the manual promises
 //! anything for, and within the width of their operand.
 
+use super::instruction::NOT_CHECKED;
 use super::{text, with_flows};
 use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::resolve_type;
@@ -57,6 +58,24 @@ pub fn check(program: &Program, flows: &[Flow], out: &mut Vec<Diagnostic>) {
                 && let Some(found) = program.candidate(routine, inst, row)
             {
                 Site { program, routine, inst, found, flow, at }.check(out);
+            }
+        }
+    }
+}
+
+/// Says of constants that the text leaves open what they must be.
+pub(super) fn open_constants(program: &Program, out: &mut Vec<Diagnostic>) {
+    for routine in &program.routines {
+        for (at, inst) in routine.instructions.iter().enumerate() {
+            let (Fit::Row(row) | Fit::Gated(row)) = inst.fit else { continue };
+            let Some(found) = program.candidate(routine, inst, row) else { continue };
+            let site = Site { program, routine, inst, found, flow: None, at };
+            let operands = program.module.operands(program.syntax(routine, inst));
+            let values = routine.operands(inst).iter().zip(operands);
+            for (spec, (_, syntax)) in
+                found.row.operands.iter().zip(values).filter(|(_, (value, _))| **value == Value::UnknownConst)
+            {
+                out.extend(site.open_constant(spec, syntax.span));
             }
         }
     }
@@ -156,6 +175,17 @@ impl Site<'_> {
                 );
             }
         }
+    }
+
+    /// What a constant must be whose value is not known.
+    fn open_constant(&self, spec: &Operand, span: Span) -> Option<Diagnostic> {
+        let range = spec.range.or(spec.should)?;
+        let spelled = self.program.module.text(span);
+        // Below every range, so that all of it is told.
+        let wanted = self.describe(range, i128::MIN);
+        let arg = spec.arg.text();
+        let message = format!("`{arg}` must be {wanted}; what `{spelled}` stands for is not known here");
+        Some(Diagnostic::new(&NOT_CHECKED, span, message).label("known to the compiler only"))
     }
 
     /// A register that always has the same value there is judged by it.

@@ -5,7 +5,7 @@ use super::place::{self, Places};
 use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
 use super::scope::{Leaked, Outer};
 use super::{constraint, holes};
-use crate::check::{NOT_CHECKED, Settings, statement_rules, text};
+use crate::check::{NOT_CHECKED, Settings, statement_rules, text, value};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::extract::template::Template;
 use crate::extract::{Asm, Host, Variant};
@@ -118,6 +118,9 @@ impl Judged {
         statement_rules(&program, settings, &mut diagnostics);
         if let Some(meant) = meant {
             gates::check(&program, meant, options, &resolve, &mut diagnostics);
+        }
+        if settings.verbose {
+            value::open_constants(&program, &mut diagnostics);
         }
         effects(&program, asm, variant, &mut diagnostics);
         let complete = filled.cut.is_empty() && !diagnostics.iter().any(|d| d.severity == Severity::Error);
