@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use clap::Args;
 use rayon::prelude::*;
 
-use super::input::{self, InputError};
-use super::{Color, Format, TargetArguments, complain, exit, parse_toolkit, print, settings};
+use super::findings::{Format, Printer};
+use super::input::{self, Input, InputError};
+use super::{Color, TargetArguments, complain, exit, parse_toolkit, settings};
 use crate::check::{self, Settings, count};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::Severity;
 use crate::isa::target::Toolkit;
 use crate::needs;
-use crate::report::human;
-use crate::report::json::{Document, Summary};
+use crate::report::json::Summary;
 
 /// The arguments of `mbar check`.
 #[derive(Args, Debug)]
@@ -38,30 +38,32 @@ pub struct Arguments {
 }
 
 /// What one file gave: its part of the output, counted.
+#[derive(Default)]
 struct Outcome {
-    human: String,
+    text: String,
     checked: Option<check::Checked>,
     error: Option<InputError>,
 }
 
+/// How to check, and how to print what is found.
+struct Job {
+    settings: Settings,
+    format: Format,
+    color: bool,
+}
+
 /// Runs the subcommand.
 pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
+    let format = arguments.format;
+    let job = Job {
+        settings: settings(arguments.target, arguments.cuda, arguments.verbose),
+        format,
+        color: format == Format::Human && color.enabled(),
+    };
     let inputs = input::expand(&arguments.paths);
-    let settings = settings(arguments.target, arguments.cuda, arguments.verbose);
-    let human = arguments.format == Format::Human;
-    let color = human && color.enabled();
-    let one = |input: &Result<input::Input, InputError>| match input {
-        Ok(input) => check_one(input, &settings, human, color),
-        Err(_) => Outcome { human: String::new(), checked: None, error: None },
-    };
-    // One file needs no thread pool: its start would cost more than the check.
-    let outcomes: Vec<Outcome> = if inputs.len() == 1 {
-        inputs.iter().map(one).collect()
-    } else {
-        inputs.par_iter().map(one).collect()
-    };
+    let outcomes = check_all(&inputs, &job);
 
-    let mut document = Document::new();
+    let mut printer = Printer::new(format);
     let mut summary = Summary::default();
     let mut unreadable = false;
     let mut unchecked = 0;
@@ -69,21 +71,18 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
         if let Some(error) = input.as_ref().err().or(outcome.error.as_ref()) {
             unreadable = true;
             complain(&format!("mbar: {error}"));
+            printer.fail(&error.to_string());
         }
-        let Some(checked) = &outcome.checked else { continue };
+        let (Ok(input), Some(checked)) = (input, &outcome.checked) else { continue };
+        let source = &checked.program.module.source;
         summary.add(&checked.diagnostics);
         unchecked += checked.unchecked();
-        if human {
-            print(&outcome.human)?;
-        } else {
-            document.add(&checked.program.module.source, &checked.diagnostics);
-        }
+        printer.add(input, source, &checked.diagnostics, &outcome.text)?;
     }
-    if human {
+    printer.finish()?;
+    if !format.holds_summary() {
         let unchecked = if arguments.verbose { 0 } else { unchecked };
         complain(&format!("{}{}", summary_line(summary), unchecked_text(unchecked)));
-    } else {
-        print(&format!("{}\n", document.to_text()))?;
     }
     let denied = arguments.deny.is_some() && summary.warnings > 0;
     Ok(match (unreadable, summary.errors > 0 || denied) {
@@ -93,23 +92,26 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
     })
 }
 
-fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool) -> Outcome {
+fn check_all(inputs: &[Result<Input, InputError>], job: &Job) -> Vec<Outcome> {
+    let one = |input: &Result<Input, InputError>| {
+        input.as_ref().map_or_else(|_| Outcome::default(), |input| check_one(input, job))
+    };
+    // One file needs no thread pool: its start would cost more than the check.
+    if inputs.len() == 1 { inputs.iter().map(one).collect() } else { inputs.par_iter().map(one).collect() }
+}
+
+fn check_one(input: &Input, job: &Job) -> Outcome {
     let source = match input::read(input) {
         Ok(source) => source,
-        Err(error) => return Outcome { human: String::new(), checked: None, error: Some(error) },
+        Err(error) => return Outcome { error: Some(error), ..Outcome::default() },
     };
-    let checked = check::check(source.clone(), settings);
-    let mut text = String::new();
-    if human {
-        let diagnostics: Vec<&Diagnostic> = checked.diagnostics.iter().collect();
-        text = human::findings(&source, &diagnostics, color);
-        if settings.verbose {
-            let needs = needs::of_all(&checked.program);
-            let line = format!("{}: {}\n", source.name(), check::describe_requirements(needs));
-            text.push_str(&line);
-        }
+    let checked = check::check(source.clone(), &job.settings);
+    let mut text = job.format.text(input, &source, &checked.diagnostics, job.color);
+    if job.settings.verbose && job.format == Format::Human {
+        let needs = needs::of_all(&checked.program);
+        text.push_str(&format!("{}: {}\n", source.name(), check::describe_requirements(needs)));
     }
-    Outcome { human: text, checked: Some(checked), error: None }
+    Outcome { text, checked: Some(checked), error: None }
 }
 
 /// "2 files checked: 1 error, no warnings"

@@ -3,9 +3,11 @@
 mod asm;
 mod check;
 mod explain;
+mod findings;
 mod forms;
 mod input;
 mod launch;
+mod place;
 mod progress;
 mod run;
 mod verify;
