@@ -1,8 +1,10 @@
-//! What `mbar check` prints for machines: one line a finding, SARIF, workflow commands.
+//! What `mbar check` prints for machines: one line a finding, SARIF, workflow commands; and baselines, which
+//! hold for all formats.
 
 mod support;
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use boon::{Compiler, Schemas};
 use pretty_assertions::assert_eq;
@@ -330,4 +332,150 @@ fn fingerprints_survive_moved_lines() {
     assert_eq!(first, moved);
     assert_eq!(first.len(), 2);
     assert_ne!(first[0], first[1], "equal findings are counted");
+}
+
+const WRITE: [&str; 4] = ["check", "--baseline", "b.json", "--write-baseline"];
+
+fn check<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["check", "--baseline", "b.json"], more].concat()
+}
+
+#[test]
+fn a_baseline_leaves_out_what_it_knows_in_every_format() {
+    let folder = repository("baseline").with("sub/k.ptx", BROKEN).with("noted.ptx", NOTED);
+    let run = folder.mbar(&[&WRITE[..], &["-v", "."]].concat());
+    run.exits(0).complains("b.json: 4 findings of 2 files written");
+    assert_eq!(run.out, "");
+    for format in ["human", "concise", "github"] {
+        let run = folder.mbar(&check(&["-v", "--deny", "warnings", "--format", format, "."]));
+        run.exits(0).complains("2 files checked: no errors, no warnings; 4 known findings left out");
+        assert!(!run.out.contains("operand-mismatch"), "{format}: {}", run.out);
+        assert!(!run.err.contains("gone"), "{}", run.err);
+    }
+    let json = folder.mbar(&check(&["-v", "--format", "json", "."])).exits(0).json();
+    assert_eq!(json["diagnostics"], json!([]));
+    assert_eq!(json["summary"], json!({"files": 2, "errors": 0, "warnings": 0, "notes": 0}));
+    assert_eq!(json["baseline"], json!({"left_out": 4, "gone": 0}));
+    let sarif = folder.mbar(&check(&["-v", "--format", "sarif", "."])).exits(0).json();
+    assert_eq!(sarif["runs"][0]["results"], json!([]));
+    let without = folder.mbar(&["check", "--format", "json", "."]).exits(1).json();
+    assert_eq!(without["baseline"], Value::Null);
+}
+
+#[test]
+fn a_baseline_knows_moved_lines_and_not_new_findings() {
+    let folder = repository("moved").with("k.ptx", TWICE);
+    folder.mbar(&[&WRITE[..], &["k.ptx"]].concat()).exits(0);
+    let moved = TWICE.replace("\n", "\r\n").replace(".entry", "// one line more\r\n.entry");
+    let folder = folder.with("k.ptx", &moved);
+    folder.mbar(&check(&["k.ptx"])).exits(0).complains("2 known findings left out");
+    // A third one, equal to the others, is new.
+    let folder = folder.with("k.ptx", moved.replace("}\r\n", "bra NOWHERE;\r\n}\r\n"));
+    let run = folder.mbar(&check(&["--format", "concise", "k.ptx"]));
+    run.exits(1).complains("1 error, no warnings; 2 known findings left out");
+    assert!(run.out.starts_with("k.ptx:8:5: error[unknown-label]"), "{}", run.out);
+    // So are those of a new file with the same text.
+    let folder = folder.with("other.ptx", TWICE).with("k.ptx", TWICE);
+    folder.mbar(&check(&["."])).exits(1).complains("2 errors, no warnings; 2 known findings left out");
+}
+
+#[test]
+fn a_baseline_that_knows_too_much_is_told() {
+    let folder = repository("gone").with("k.ptx", TWICE).with("other.ptx", TWICE).with("third.ptx", TWICE);
+    folder.mbar(&[&WRITE[..], &["."]].concat()).exits(0).complains("6 findings of 3 files written");
+    let folder = folder.with("k.ptx", TWICE.replace("\tbra  NOWHERE;\n", ""));
+    // Of files that are not looked at nothing is known to be gone.
+    let run = folder.mbar(&check(&["k.ptx"]));
+    run.exits(0).complains("1 finding of the baseline is gone: write it again with --write-baseline");
+    folder.mbar(&check(&["k.ptx", "./k.ptx"])).exits(0).complains("1 finding of the baseline is gone");
+    // A file that is no more has no findings.
+    fs::remove_file(folder.0.join("other.ptx")).expect("removed");
+    let run = folder.mbar(&check(&["k.ptx"]));
+    run.exits(0).complains("3 findings of the baseline are gone");
+    let json = folder.mbar(&check(&["--format", "json", "."])).exits(0).json();
+    assert_eq!(json["baseline"], json!({"left_out": 3, "gone": 3}));
+}
+
+/// Paths in it are seen from where it is.
+#[test]
+fn a_baseline_holds_from_every_folder() {
+    let folder =
+        repository("folders").with("a/b/k.ptx", BROKEN).with("ci/readme", "").with("a/odd, b.ptx", BROKEN);
+    folder
+        .mbar(&["check", "--baseline", "ci/b.json", "--write-baseline", "a"])
+        .exits(0)
+        .complains("6 findings of 2 files");
+    let text = fs::read_to_string(folder.0.join("ci/b.json")).expect("a baseline");
+    assert!(text.contains("\"../a/b/k.ptx\"") && text.contains("\"../a/odd, b.ptx\""), "{text}");
+    for (from, baseline, path) in
+        [("", "ci/b.json", "."), ("a/b", "../../ci/b.json", "k.ptx"), ("ci", "b.json", "../a")]
+    {
+        let run = repository_run(&folder.0.join(from), &["check", "--baseline", baseline, path]);
+        run.exits(0).complains("left out");
+    }
+    // Written twice it is the same, from wherever.
+    repository_run(&folder.0.join("a"), &["check", "--baseline", "../ci/b.json", "--write-baseline", "."])
+        .exits(0);
+    assert_eq!(fs::read_to_string(folder.0.join("ci/b.json")).expect("a baseline"), text);
+}
+
+#[test]
+fn a_baseline_that_cannot_be_used_is_refused() {
+    let folder = repository("refused")
+        .with("k.ptx", TWICE)
+        .with("foreign.json", "{\"schema\":\"mbar.check/1\"}")
+        .with("newer.json", "{\"schema\":\"mbar.baseline/9\"}")
+        .with("merge.json", "<<<<<<< HEAD\n{\"schema\":\"mbar.baseline/1\",")
+        .with("folder/readme", "")
+        .with("binary.json", b"\xff\xfe\x00");
+    for (file, words) in [
+        ("missing.json", "no such baseline; --write-baseline writes it"),
+        ("nowhere/b.json", "folder does not exist"),
+        ("foreign.json", "is no baseline"),
+        ("newer.json", "mbar.baseline/9"),
+        ("merge.json", "--write-baseline writes a new one"),
+        ("binary.json", "not text"),
+        ("k.ptx", "is no baseline"),
+        ("folder", "is a folder"),
+    ] {
+        let run = folder.mbar(&["check", "--baseline", file, "k.ptx"]);
+        run.exits(2).complains(file).complains(words);
+        assert_eq!(run.out, "", "{file}");
+    }
+    // What is something else is not overwritten; what a merge has damaged is.
+    for (file, words) in
+        [("foreign.json", "something else"), ("k.ptx", "something else"), ("binary.json", "not text")]
+    {
+        let before = fs::read(folder.0.join(file)).expect("a file");
+        let run = folder.mbar(&["check", "--baseline", file, "--write-baseline", "k.ptx"]);
+        run.exits(2).complains(words);
+        assert_eq!(fs::read(folder.0.join(file)).expect("a file"), before);
+    }
+    folder.mbar(&["check", "--baseline", "merge.json", "--write-baseline", "k.ptx"]).exits(0);
+    folder.mbar(&["check", "--baseline", "merge.json", "k.ptx"]).exits(0);
+    // Not all files could be read: what is in them would be lost.
+    let run = folder.mbar(&["check", "--baseline", "new.json", "--write-baseline", "k.ptx", "missing.ptx"]);
+    run.exits(2).complains("missing.ptx").complains("not written");
+    assert!(!folder.0.join("new.json").exists());
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused() {
+    let folder = repository("together").with("k.ptx", TWICE);
+    folder.mbar(&["check", "--write-baseline", "k.ptx"]).exits(2).complains("--baseline <FILE>");
+    let both = [&WRITE[..], &["--format", "json", "k.ptx"]].concat();
+    folder.mbar(&both).exits(2).complains("--format");
+    folder
+        .mbar(&["check", "--format", "xml", "k.ptx"])
+        .exits(2)
+        .complains("human, concise, json, sarif, github");
+    assert!(!folder.0.join("b.json").exists());
+}
+
+#[test]
+fn standard_input_has_a_baseline_too() {
+    let folder = repository("stdin_baseline");
+    let write = [&WRITE[..], &["-"]].concat();
+    folder.mbar_with_input(&write, TWICE.as_bytes()).exits(0).complains("2 findings of 1 file written");
+    folder.mbar_with_input(&check(&["-"]), TWICE.as_bytes()).exits(0).complains("2 known findings left out");
 }

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use clap::Args;
 use rayon::prelude::*;
 
+use super::baseline::{BaselineArguments, Mode, gone_line};
 use super::findings::{Format, Printer};
 use super::input::{self, Input, InputError};
 use super::{Color, TargetArguments, complain, exit, parse_toolkit, settings};
+use crate::baseline::Compared;
 use crate::check::{self, Settings, count};
 use crate::diagnostic::Severity;
 use crate::isa::target::Toolkit;
@@ -32,6 +34,8 @@ pub struct Arguments {
     /// How to print findings
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+    #[command(flatten)]
+    baseline: BaselineArguments,
     /// Also say what is not checked, and what each file needs
     #[arg(long, short)]
     verbose: bool,
@@ -42,23 +46,34 @@ pub struct Arguments {
 struct Outcome {
     text: String,
     checked: Option<check::Checked>,
+    /// The file's name in the baseline, and what that knew.
+    compared: Option<(String, Compared)>,
     error: Option<InputError>,
 }
 
-/// How to check, and how to print what is found.
+/// How to check, and what to do with the findings.
 struct Job {
     settings: Settings,
     format: Format,
     color: bool,
+    mode: Mode,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
+    let mode = match arguments.baseline.mode() {
+        Ok(mode) => mode,
+        Err(message) => {
+            complain(&format!("mbar: {message}"));
+            return Ok(exit::USAGE);
+        }
+    };
     let format = arguments.format;
-    let job = Job {
+    let mut job = Job {
         settings: settings(arguments.target, arguments.cuda, arguments.verbose),
         format,
         color: format == Format::Human && color.enabled(),
+        mode,
     };
     let inputs = input::expand(&arguments.paths);
     let outcomes = check_all(&inputs, &job);
@@ -77,12 +92,21 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
         let source = &checked.program.module.source;
         summary.add(&checked.diagnostics);
         unchecked += checked.unchecked();
-        printer.add(input, source, &checked.diagnostics, &outcome.text)?;
+        match &mut job.mode {
+            Mode::Write(recorder) => recorder.record(input, source, &checked.diagnostics),
+            Mode::Off | Mode::Read(_) => printer.add(input, source, &checked.diagnostics, &outcome.text)?,
+        }
     }
-    printer.finish()?;
+    let compared = match &job.mode {
+        Mode::Write(recorder) => return Ok(recorder.finish(unreadable)),
+        Mode::Read(known) => Some(known.total(outcomes.iter().filter_map(|o| o.compared.as_ref()))),
+        Mode::Off => None,
+    };
+    printer.finish(compared)?;
     if !format.holds_summary() {
         let unchecked = if arguments.verbose { 0 } else { unchecked };
-        complain(&format!("{}{}", summary_line(summary), unchecked_text(unchecked)));
+        complain(&format!("{}{}", summary_line(summary, compared), unchecked_text(unchecked)));
+        compared.and_then(gone_line).iter().for_each(|line| complain(line));
     }
     let denied = arguments.deny.is_some() && summary.warnings > 0;
     Ok(match (unreadable, summary.errors > 0 || denied) {
@@ -105,17 +129,22 @@ fn check_one(input: &Input, job: &Job) -> Outcome {
         Ok(source) => source,
         Err(error) => return Outcome { error: Some(error), ..Outcome::default() },
     };
-    let checked = check::check(source.clone(), &job.settings);
+    let mut checked = check::check(source.clone(), &job.settings);
+    let compared = match &job.mode {
+        Mode::Write(_) => return Outcome { checked: Some(checked), ..Outcome::default() },
+        Mode::Read(known) => Some(known.leave_out(input, &source, &mut checked.diagnostics)),
+        Mode::Off => None,
+    };
     let mut text = job.format.text(input, &source, &checked.diagnostics, job.color);
     if job.settings.verbose && job.format == Format::Human {
         let needs = needs::of_all(&checked.program);
         text.push_str(&format!("{}: {}\n", source.name(), check::describe_requirements(needs)));
     }
-    Outcome { text, checked: Some(checked), error: None }
+    Outcome { text, checked: Some(checked), compared, error: None }
 }
 
-/// "2 files checked: 1 error, no warnings"
-fn summary_line(summary: Summary) -> String {
+/// "2 files checked: 1 error, no warnings; 3 known findings left out"
+fn summary_line(summary: Summary, compared: Option<Compared>) -> String {
     let files = count(summary.files, "file");
     let mut text = format!(
         "{files} checked: {}, {}",
@@ -124,6 +153,9 @@ fn summary_line(summary: Summary) -> String {
     );
     if summary.notes > 0 {
         text.push_str(&format!(", {}", count(summary.notes, Severity::Note.as_str())));
+    }
+    if let Some(Compared { left_out, .. }) = compared.filter(|compared| compared.left_out > 0) {
+        text.push_str(&format!("; {} left out", count(left_out, "known finding")));
     }
     text
 }

@@ -6,6 +6,7 @@ use clap::ValueEnum;
 
 use super::input::Input;
 use super::{place, print};
+use crate::baseline::Compared;
 use crate::diagnostic::Diagnostic;
 use crate::report::json::Document;
 use crate::report::sarif::Log;
@@ -94,10 +95,13 @@ impl Printer {
     ///
     /// # Errors
     /// If it cannot be printed.
-    pub fn finish(self) -> io::Result<()> {
+    pub fn finish(self, compared: Option<Compared>) -> io::Result<()> {
         match self {
             Printer::Text => Ok(()),
-            Printer::Json(document) => print(&format!("{}\n", document.to_text())),
+            Printer::Json(mut document) => {
+                document.set_baseline(compared);
+                print(&format!("{}\n", document.to_text()))
+            }
             Printer::Sarif(log) => print(&format!("{}\n", log.into_text())),
         }
     }

@@ -1,6 +1,6 @@
-//! Where a file stands: as its repository knows it.
+//! Where a file stands: as its repository knows it, and as seen from another folder.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::input::Input;
 
@@ -19,8 +19,15 @@ pub fn in_repository(input: &Input) -> String {
     }
 }
 
+/// The path of an input from `folder`, which is a canonical path, with `/` between its parts.
+pub fn seen_from(folder: &Path, input: &Input) -> String {
+    let Input::File(path) = input else { return STDIN.to_string() };
+    let relative = real(path).and_then(|real| relative(folder, &real));
+    relative.map_or_else(|| slashes(path), |relative| slashes(&relative))
+}
+
 /// The folder of a file, without links and dots.
-fn folder_of(path: &Path) -> std::io::Result<PathBuf> {
+pub fn folder_of(path: &Path) -> std::io::Result<PathBuf> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => std::fs::canonicalize(parent),
         _ => std::fs::canonicalize("."),
@@ -51,6 +58,18 @@ fn workspace() -> Option<PathBuf> {
     std::fs::canonicalize(workspace).ok()
 }
 
+/// `to` as seen from the folder `from`; both are absolute. Nothing leads from one drive to another.
+fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
+    let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
+    let mut common = 0;
+    while from.peek().is_some() && from.peek() == to.peek() {
+        from.next();
+        to.next();
+        common += 1;
+    }
+    (common > 0).then(|| from.map(|_| Component::ParentDir).chain(to).collect())
+}
+
 /// A path with `/` between its parts, and without a leading `./`.
 fn slashes(path: &Path) -> String {
     let path = path.strip_prefix(".").unwrap_or(path);
@@ -61,6 +80,15 @@ fn slashes(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_is_seen_from_a_folder() {
+        let seen = |from: &str, to: &str| relative(Path::new(from), Path::new(to)).expect("one root");
+        assert_eq!(seen("/a/b", "/a/b/c.ptx"), Path::new("c.ptx"));
+        assert_eq!(seen("/a/b", "/a/c/d.ptx"), Path::new("../c/d.ptx"));
+        assert_eq!(seen("/", "/a.ptx"), Path::new("a.ptx"));
+        assert_eq!(relative(Path::new("/a"), Path::new("b")), None);
+    }
 
     #[test]
     fn dots_at_the_start_say_nothing() {

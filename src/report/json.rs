@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::baseline::Compared;
 use crate::diagnostic::{Diagnostic, Label, Ptxas, Severity};
 use crate::source::SourceFile;
 
@@ -11,6 +12,15 @@ pub struct Document {
     schema: &'static str,
     diagnostics: Vec<Finding>,
     summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Known>,
+}
+
+/// What a baseline knew.
+#[derive(Serialize, Debug)]
+struct Known {
+    left_out: usize,
+    gone: usize,
 }
 
 #[derive(Serialize, Debug)]
@@ -91,6 +101,11 @@ impl Document {
     pub fn add(&mut self, file: &SourceFile, diagnostics: &[Diagnostic]) {
         self.summary.add(diagnostics);
         self.diagnostics.extend(diagnostics.iter().map(|diagnostic| finding(file, diagnostic)));
+    }
+
+    /// Adds what a baseline knew, if there is one.
+    pub fn set_baseline(&mut self, compared: Option<Compared>) {
+        self.baseline = compared.map(|Compared { left_out, gone }| Known { left_out, gone });
     }
 
     /// The document as text, one line.
