@@ -13,6 +13,7 @@
 #![warn(missing_docs)]
 
 pub mod asm;
+pub mod baseline;
 pub mod check;
 pub mod cli;
 pub mod diagnostic;

@@ -206,7 +206,7 @@ fn explain_shows_rules() {
 #[test]
 fn two_runs_print_the_same() {
     let folder = Folder::new("same");
-    for format in ["human", "json"] {
+    for format in ["human", "concise", "json", "sarif", "github"] {
         let cases = support::data("cases");
         let cases = cases.to_str().expect("a UTF-8 path");
         let (first, second) = (

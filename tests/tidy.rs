@@ -209,6 +209,7 @@ fn modules_know_only_those_above_them() {
         &["check", "asm", "launch"],
         &["machine"],
         &["verify"],
+        &["baseline"],
         &["report"],
         &["cli"],
     ];
@@ -225,6 +226,11 @@ fn modules_know_only_those_above_them() {
         }
     }
     does_not_know("machine/", &["check", "asm"]);
+    // It sees findings of any kind, and knows none of those who find them.
+    does_not_know(
+        "baseline.rs",
+        &["syntax", "isa", "program", "check", "asm", "launch", "machine", "verify"],
+    );
 }
 
 /// Whatever the input, the program goes on: nothing unfinished, and no panic by `unwrap` in the code that

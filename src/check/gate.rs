@@ -77,12 +77,19 @@ fn has_remarks(opcode: &isa::Opcode) -> bool {
 
 /// "the instructions used need only PTX 8.0 and sm_90"
 pub fn describe_requirements(needs: Needs) -> String {
+    match needs {
+        Needs::NONE => "the instructions used run on every target".into(),
+        needs => format!("the instructions used need only {}", needs_in_words(needs)),
+    }
+}
+
+/// "PTX 8.0 and sm_90"; "every target" for nothing.
+pub fn needs_in_words(needs: Needs) -> String {
     match (needs.version, needs.targets) {
-        (Version::NONE, TargetSet::ALL) => "the instructions used run on every target".into(),
-        (version, TargetSet::ALL) => format!("the instructions used need only PTX {version}"),
-        (version, targets) => {
-            format!("the instructions used need only PTX {version} and {}", targets.describe())
-        }
+        (Version::NONE, TargetSet::ALL) => "every target".into(),
+        (Version::NONE, targets) => targets.describe(),
+        (version, TargetSet::ALL) => format!("PTX {version}"),
+        (version, targets) => format!("PTX {version} and {}", targets.describe()),
     }
 }
 

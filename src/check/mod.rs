@@ -29,7 +29,7 @@ mod value;
 mod words;
 
 pub use allow::Allowed;
-pub use gate::describe_requirements;
+pub use gate::{describe_requirements, needs_in_words};
 use instruction::NOT_CHECKED;
 pub(crate) use text::count;
 

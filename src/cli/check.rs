@@ -2,18 +2,22 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::Args;
 use rayon::prelude::*;
 
-use super::input::{self, InputError};
-use super::{Color, Format, TargetArguments, complain, exit, parse_toolkit, print, settings};
-use crate::check::{self, Settings, count};
-use crate::diagnostic::{Diagnostic, Severity};
+use super::baseline::{BaselineArguments, Mode, gone_line};
+use super::findings::{Format, Printer};
+use super::input::{self, Input, InputError};
+use super::progress::Progress;
+use super::{Color, TargetArguments, complain, exit, parse_toolkit, settings};
+use crate::baseline::Compared;
+use crate::check::{self, Requirement, Settings, count};
+use crate::diagnostic::Severity;
 use crate::isa::Needs;
 use crate::isa::target::Toolkit;
-use crate::report::human;
-use crate::report::json::{Document, Summary};
+use crate::report::json::Summary;
 
 /// The arguments of `mbar check`.
 #[derive(Args, Debug)]
@@ -32,36 +36,60 @@ pub struct Arguments {
     /// How to print findings
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+    #[command(flatten)]
+    baseline: BaselineArguments,
+    /// Also print what each function needs of PTX version and target (formats human, concise, json)
+    #[arg(long)]
+    requirements: bool,
     /// Also say what is not checked, and what each file needs
     #[arg(long, short)]
     verbose: bool,
 }
 
 /// What one file gave: its part of the output, counted.
+#[derive(Default)]
 struct Outcome {
-    human: String,
+    text: String,
     checked: Option<check::Report>,
+    /// The file's name in the baseline, and what that knew.
+    compared: Option<(String, Compared)>,
     error: Option<InputError>,
+}
+
+/// How to check, and what to do with the findings.
+struct Job {
+    settings: Settings,
+    format: Format,
+    requirements: bool,
+    color: bool,
+    mode: Mode,
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
+    let mode = match arguments.baseline.mode() {
+        Ok(mode) => mode,
+        Err(message) => {
+            complain(&format!("mbar: {message}"));
+            return Ok(exit::USAGE);
+        }
+    };
+    let format = arguments.format;
+    let mut job = Job {
+        settings: settings(arguments.target, arguments.cuda, arguments.verbose),
+        format,
+        requirements: arguments.requirements,
+        color: format == Format::Human && color.enabled(),
+        mode,
+    };
+    if job.requirements && !format.shows_requirements() {
+        complain("mbar: --requirements is shown in the formats human, concise and json");
+        return Ok(exit::USAGE);
+    }
     let inputs = input::expand(&arguments.paths);
-    let settings = settings(arguments.target, arguments.cuda, arguments.verbose);
-    let human = arguments.format == Format::Human;
-    let color = human && color.enabled();
-    let one = |input: &Result<input::Input, InputError>| match input {
-        Ok(input) => check_one(input, &settings, human, color),
-        Err(_) => Outcome { human: String::new(), checked: None, error: None },
-    };
-    // One file needs no thread pool: its start would cost more than the check.
-    let outcomes: Vec<Outcome> = if inputs.len() == 1 {
-        inputs.iter().map(one).collect()
-    } else {
-        inputs.par_iter().map(one).collect()
-    };
+    let outcomes = check_all(&inputs, &job);
 
-    let mut document = Document::new();
+    let mut printer = Printer::new(format);
     let mut summary = Summary::default();
     let mut unreadable = false;
     let mut unchecked = 0;
@@ -69,21 +97,29 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
         if let Some(error) = input.as_ref().err().or(outcome.error.as_ref()) {
             unreadable = true;
             complain(&format!("mbar: {error}"));
+            printer.fail(&error.to_string());
         }
-        let Some(checked) = &outcome.checked else { continue };
+        let (Ok(input), Some(checked)) = (input, &outcome.checked) else { continue };
         summary.add(&checked.diagnostics);
         unchecked += checked.unchecked;
-        if human {
-            print(&outcome.human)?;
-        } else {
-            document.add(&checked.source, &checked.diagnostics);
+        match &mut job.mode {
+            Mode::Write(recorder) => recorder.record(input, &checked.source, &checked.diagnostics),
+            Mode::Off | Mode::Read(_) => printer.add(input, &checked.source, &checked.diagnostics, &outcome.text)?,
         }
     }
-    if human {
+    if job.requirements {
+        printer.require(outcomes.iter().filter_map(|outcome| outcome.checked.as_ref()));
+    }
+    let compared = match &job.mode {
+        Mode::Write(recorder) => return Ok(recorder.finish(unreadable)),
+        Mode::Read(known) => Some(known.total(outcomes.iter().filter_map(|o| o.compared.as_ref()))),
+        Mode::Off => None,
+    };
+    printer.finish(compared)?;
+    if !format.holds_summary() {
         let unchecked = if arguments.verbose { 0 } else { unchecked };
-        complain(&format!("{}{}", summary_line(summary), unchecked_text(unchecked)));
-    } else {
-        print(&format!("{}\n", document.to_text()))?;
+        complain(&format!("{}{}", summary_line(summary, compared), unchecked_text(unchecked)));
+        compared.and_then(gone_line).iter().for_each(|line| complain(line));
     }
     let denied = arguments.deny.is_some() && summary.warnings > 0;
     Ok(match (unreadable, summary.errors > 0 || denied) {
@@ -93,27 +129,52 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
     })
 }
 
-fn check_one(input: &input::Input, settings: &Settings, human: bool, color: bool) -> Outcome {
-    let source = match input::read(input) {
-        Ok(source) => source,
-        Err(error) => return Outcome { human: String::new(), checked: None, error: Some(error) },
+fn check_all(inputs: &[Result<Input, InputError>], job: &Job) -> Vec<Outcome> {
+    let progress = Progress::shared();
+    let done = AtomicUsize::new(0);
+    let one = |input: &Result<Input, InputError>| {
+        let outcome = input.as_ref().map_or_else(|_| Outcome::default(), |input| check_one(input, job));
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        progress.show(format_args!("{count} of {} files", inputs.len()));
+        outcome
     };
-    let checked = check::file(source.clone(), input.language(), settings);
-    let mut text = String::new();
-    if human {
-        let diagnostics: Vec<&Diagnostic> = checked.diagnostics.iter().collect();
-        text = human::findings(&source, &diagnostics, color);
-        if settings.verbose && !checked.requirements.is_empty() {
-            let needs = checked.requirements.iter().fold(Needs::NONE, |all, one| all.with(one.needs));
-            let line = format!("{}: {}\n", source.name(), check::describe_requirements(needs));
-            text.push_str(&line);
-        }
-    }
-    Outcome { human: text, checked: Some(checked), error: None }
+    // One file needs no thread pool: its start would cost more than the check.
+    if inputs.len() == 1 { inputs.iter().map(one).collect() } else { inputs.par_iter().map(one).collect() }
 }
 
-/// "2 files checked: 1 error, no warnings"
-fn summary_line(summary: Summary) -> String {
+fn check_one(input: &Input, job: &Job) -> Outcome {
+    let source = match input::read(input) {
+        Ok(source) => source,
+        Err(error) => return Outcome { error: Some(error), ..Outcome::default() },
+    };
+    let mut checked = check::file(source.clone(), input.language(), &job.settings);
+    let compared = match &job.mode {
+        Mode::Write(_) => return Outcome { checked: Some(checked), ..Outcome::default() },
+        Mode::Read(known) => Some(known.leave_out(input, &source, &mut checked.diagnostics)),
+        Mode::Off => None,
+    };
+    let mut text = job.format.text(input, &source, &checked.diagnostics, job.color);
+    if job.requirements && job.format != Format::Json {
+        text.push_str(&requirements(&checked));
+    } else if job.settings.verbose && job.format == Format::Human && !checked.requirements.is_empty() {
+        let needs = checked.requirements.iter().fold(Needs::NONE, |all, one| all.with(one.needs));
+        text.push_str(&format!("{}: {}\n", source.name(), check::describe_requirements(needs)));
+    }
+    Outcome { text, checked: Some(checked), compared, error: None }
+}
+
+/// What each function needs, a line each: `a.cu:7: wait: PTX 8.0 and sm_90`
+fn requirements(checked: &check::Report) -> String {
+    let line = |one: &Requirement| {
+        let name = if one.name.is_empty() { "outside of functions" } else { &one.name };
+        let line = checked.source.line(one.span.start);
+        format!("{}:{line}: {name}: {}\n", checked.source.name(), check::needs_in_words(one.needs))
+    };
+    checked.requirements.iter().map(line).collect()
+}
+
+/// "2 files checked: 1 error, no warnings; 3 known findings left out"
+fn summary_line(summary: Summary, compared: Option<Compared>) -> String {
     let files = count(summary.files, "file");
     let mut text = format!(
         "{files} checked: {}, {}",
@@ -122,6 +183,9 @@ fn summary_line(summary: Summary) -> String {
     );
     if summary.notes > 0 {
         text.push_str(&format!(", {}", count(summary.notes, Severity::Note.as_str())));
+    }
+    if let Some(Compared { left_out, .. }) = compared.filter(|compared| compared.left_out > 0) {
+        text.push_str(&format!("; {} left out", count(left_out, "known finding")));
     }
     text
 }

@@ -1,11 +1,14 @@
 //! The command line: one file a subcommand. Nothing imports it but `main`.
 
 mod asm;
+mod baseline;
 mod check;
 mod explain;
+mod findings;
 mod forms;
 mod input;
 mod launch;
+mod place;
 mod progress;
 mod run;
 mod verify;
@@ -64,8 +67,8 @@ enum Command {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
-warnings); 2 wrong usage, a file that could not be read (the others are checked all the same), or output \
-that could not be written.";
+warnings); 2 wrong usage, a file that could not be read (the others are checked all the same), a baseline that is \
+none, or output that could not be written.";
 
 const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
 again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \

@@ -2,8 +2,10 @@
 
 use serde::Serialize;
 
+use crate::baseline::Compared;
 use crate::diagnostic::{Diagnostic, Label, Ptxas, Severity};
-use crate::source::SourceFile;
+use crate::isa::{Needs, TargetId, Version};
+use crate::source::{SourceFile, Span};
 
 /// The document.
 #[derive(Serialize, Debug, Default)]
@@ -11,6 +13,17 @@ pub struct Document {
     schema: &'static str,
     diagnostics: Vec<Finding>,
     summary: Summary,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<Known>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requirements: Option<Vec<Requirement>>,
+}
+
+/// What a baseline knew.
+#[derive(Serialize, Debug)]
+struct Known {
+    left_out: usize,
+    gone: usize,
 }
 
 #[derive(Serialize, Debug)]
@@ -54,6 +67,16 @@ struct Edit {
     replacement: String,
 }
 
+/// What a function needs; no PTX version: any will do.
+#[derive(Serialize, Debug)]
+struct Requirement {
+    file: String,
+    line: u32,
+    function: String,
+    ptx: Option<String>,
+    targets: Vec<&'static str>,
+}
+
 /// What was found in all files together.
 #[derive(Serialize, Debug, Default, Clone, Copy)]
 pub struct Summary {
@@ -91,6 +114,26 @@ impl Document {
     pub fn add(&mut self, file: &SourceFile, diagnostics: &[Diagnostic]) {
         self.summary.add(diagnostics);
         self.diagnostics.extend(diagnostics.iter().map(|diagnostic| finding(file, diagnostic)));
+    }
+
+    /// Adds what functions need: each with its file, the place of its name, and its name.
+    pub fn set_requirements<'a>(
+        &mut self,
+        requirements: impl Iterator<Item = (&'a SourceFile, Span, &'a str, Needs)>,
+    ) {
+        let one = |(file, span, function, needs): (&SourceFile, Span, &str, Needs)| Requirement {
+            file: file.name().to_string(),
+            line: file.line_column(span.start).line,
+            function: function.to_string(),
+            ptx: (needs.version != Version::NONE).then(|| needs.version.to_string()),
+            targets: needs.targets.iter().map(TargetId::name).collect(),
+        };
+        self.requirements = Some(requirements.map(one).collect());
+    }
+
+    /// Adds what a baseline knew, if there is one.
+    pub fn set_baseline(&mut self, compared: Option<Compared>) {
+        self.baseline = compared.map(|Compared { left_out, gone }| Known { left_out, gone });
     }
 
     /// The document as text, one line.
