@@ -2,10 +2,13 @@
 
 use crate::isa::table::{Operand, Shape};
 use crate::isa::{Needs, RowMatch};
-use crate::program::{Inst, Program, Routine};
+use crate::program::{Fit, Inst, Program, Routine};
 
-/// What an instruction that the table knows needs, operands included.
+/// What an instruction that the table knows needs, operands included (unless they do not fit).
 pub fn of(program: &Program, routine: &Routine, inst: &Inst) -> Option<Needs> {
+    if let Fit::Operand(row, _) = inst.fit {
+        return program.candidate(routine, inst, row).map(|row| row.needs);
+    }
     let row = program.row(routine, inst)?;
     Some(match has_gated_operand(row) {
         true => program.fit(routine, inst, row).unwrap_or(row.needs),

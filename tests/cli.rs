@@ -45,7 +45,7 @@ fn unusable_files_are_named_and_the_others_are_checked() {
         .with("empty/readme.txt", "no PTX here");
     for (name, words) in [
         ("missing.ptx", "no such file"),
-        ("empty", "no .ptx file"),
+        ("empty", "no file that may hold PTX"),
         ("utf16.ptx", "utf-16"),
         ("binary.ptx", "binary"),
         ("kernel.cubin", "cuobjdump"),

@@ -204,7 +204,7 @@ fn modules_know_only_those_above_them() {
     const LAYERS: &[&[&str]] = &[
         &["source"],
         &["diagnostic"],
-        &["syntax", "isa"],
+        &["syntax", "isa", "extract"],
         &["program", "needs"],
         &["check", "asm", "launch"],
         &["machine"],

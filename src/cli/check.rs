@@ -104,7 +104,9 @@ pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
         unchecked += checked.unchecked;
         match &mut job.mode {
             Mode::Write(recorder) => recorder.record(input, &checked.source, &checked.diagnostics),
-            Mode::Off | Mode::Read(_) => printer.add(input, &checked.source, &checked.diagnostics, &outcome.text)?,
+            Mode::Off | Mode::Read(_) => {
+                printer.add(input, &checked.source, &checked.diagnostics, &outcome.text)?
+            }
         }
     }
     if job.requirements {
