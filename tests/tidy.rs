@@ -204,6 +204,7 @@ fn modules_know_only_those_above_them() {
     const LAYERS: &[&[&str]] = &[
         &["source"],
         &["diagnostic"],
+        &["levels", "fix"],
         &["syntax", "isa"],
         &["program", "needs"],
         &["check", "asm", "launch"],

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::isa::Opcode;
 use crate::isa::target::Toolkit;
+use crate::levels::Levels;
 use crate::program::flow::Flow;
 use crate::program::{Fit, Inst, Options, Program, Routine};
 use crate::source::SourceFile;
@@ -21,12 +22,15 @@ mod header;
 mod instruction;
 mod names;
 mod operand;
+mod order;
+mod targets;
 mod text;
 mod value;
 mod words;
 
 pub use allow::Allowed;
 pub use gate::describe_requirements;
+pub use targets::for_each_target;
 pub(crate) use text::count;
 
 /// What the user asked for.
@@ -38,8 +42,22 @@ pub struct Settings {
     pub toolkit: Option<Toolkit>,
     /// Say what is not checked.
     pub verbose: bool,
+    /// Say where modifiers stand in another order than the manual's.
+    pub unusual_order: bool,
     /// Finds rules that are not of this module, by their names: comments may allow them, too.
     pub other_rule: Option<fn(&str) -> Option<&'static Rule>>,
+}
+
+impl Settings {
+    /// The same, and those rules speak that only do so on demand and that `levels` ask for.
+    #[must_use]
+    pub fn asking(self, levels: &Levels) -> Settings {
+        Settings {
+            verbose: self.verbose || levels.ask_for(&instruction::NOT_CHECKED),
+            unusual_order: self.unusual_order || levels.ask_for(&order::UNUSUAL_ORDER),
+            ..self
+        }
+    }
 }
 
 /// A file, checked.
@@ -70,6 +88,7 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     declaration::check(program, out);
     names::check(program, out);
     instruction::check(program, settings, out);
+    order::check(program, settings, out);
     gate::check(program, out);
     call::check(program, out);
     let flows = flow::flows(program);
@@ -99,6 +118,7 @@ pub fn rules() -> Vec<&'static Rule> {
         names::RULES,
         instruction::RULES,
         operand::RULES,
+        order::RULES,
         gate::RULES,
         call::RULES,
         value::RULES,
@@ -114,6 +134,11 @@ pub fn rules() -> Vec<&'static Rule> {
 /// The rule called `name`.
 pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().into_iter().find(|rule| rule.name == name)
+}
+
+/// Whether a rule keeps silent unless it is asked for.
+pub fn is_on_demand(rule: &Rule) -> bool {
+    *rule == instruction::NOT_CHECKED || *rule == order::UNUSUAL_ORDER
 }
 
 impl Checked {

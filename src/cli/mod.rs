@@ -213,5 +213,5 @@ fn settings(target: TargetArguments, toolkit: Option<Toolkit>, verbose: bool) ->
         let found = crate::machine::rule::find(name).or_else(|| crate::verify::rule::find(name));
         found.map(|found| &found.rule)
     };
-    Settings { options: target.options(), toolkit, verbose, other_rule: Some(other_rule) }
+    Settings { options: target.options(), toolkit, verbose, other_rule: Some(other_rule), ..Settings::default() }
 }
