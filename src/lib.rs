@@ -15,6 +15,7 @@
 pub mod asm;
 pub mod check;
 pub mod cli;
+pub mod config;
 pub mod diagnostic;
 pub mod fix;
 pub mod isa;
