@@ -177,15 +177,24 @@ impl Diagnostic {
 
     /// Adds a fix that replaces `span` by `replacement`, and says so as a help as well.
     pub fn fix(
-        mut self,
+        self,
         applicability: Applicability,
         title: impl Into<String>,
         span: Span,
         replacement: impl Into<String>,
     ) -> Self {
+        self.fix_all(applicability, title, vec![Edit { span, replacement: replacement.into() }])
+    }
+
+    /// Adds a fix of several edits (in order and without overlap), and says so as a help as well.
+    pub fn fix_all(
+        mut self,
+        applicability: Applicability,
+        title: impl Into<String>,
+        edits: Vec<Edit>,
+    ) -> Self {
         let title = title.into();
         self.helps.push(title.clone());
-        let edits = vec![Edit { span, replacement: replacement.into() }];
         self.fixes.push(Fix { title, applicability, edits });
         self
     }

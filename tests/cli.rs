@@ -45,7 +45,7 @@ fn unusable_files_are_named_and_the_others_are_checked() {
         .with("empty/readme.txt", "no PTX here");
     for (name, words) in [
         ("missing.ptx", "no such file"),
-        ("empty", "no file that may hold PTX"),
+        ("empty", "no file that may hold ptx"),
         ("utf16.ptx", "utf-16"),
         ("binary.ptx", "binary"),
         ("kernel.cubin", "cuobjdump"),
@@ -164,7 +164,7 @@ fn wrong_usage_is_explained() {
     folder.mbar(&["chek", "clean.ptx"]).exits(2).complains("check");
     folder.mbar(&["check", "--fromat", "json", "clean.ptx"]).exits(2).complains("--format");
     folder.mbar(&["check", "--format", "xml", "clean.ptx"]).exits(2).complains("json");
-    folder.mbar(&["check", "--target", "sm_9O", "clean.ptx"]).exits(2).complains("did you mean sm_90");
+    folder.mbar(&["check", "--target", "sm_9O", "clean.ptx"]).exits(2).complains("did you mean `sm_90`?");
     folder.mbar(&["check", "--ptx", "8.9", "clean.ptx"]).exits(2).complains("9.5");
     folder.mbar(&["check", "--cuda", "12.7", "clean.ptx"]).exits(2).complains("12.8");
 }

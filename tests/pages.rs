@@ -8,106 +8,36 @@
 mod support;
 
 use mbar::check::{self, Settings, rules};
-use mbar::diagnostic::{Diagnostic, Rule};
-use mbar::extract::Language;
-use mbar::isa::target::Toolkit;
+use mbar::diagnostic::Diagnostic;
 use mbar::source::SourceFile;
-use support::{Failures, frame_block, header, in_words, lines_of, without_comments};
+use support::page::{Block, blocks};
+use support::{Failures, in_words, lines_of};
 
-/// A fenced block of a page.
-struct Block<'a> {
-    rule: &'static Rule,
-    /// Its first line in the page.
-    line: usize,
-    text: String,
-    language: Language,
-    ptx: &'a str,
-    target: &'a str,
-    toolkit: Option<Toolkit>,
-}
-
-fn blocks(rule: &'static Rule) -> Vec<Block<'static>> {
-    let mut blocks = Vec::new();
-    let mut lines = rule.page.lines().enumerate();
-    while let Some((index, line)) = lines.next() {
-        let Some(info) = line.strip_prefix("```") else { continue };
-        let body: Vec<&str> =
-            lines.by_ref().map(|(_, line)| line).take_while(|line| *line != "```").collect();
-        let mut words = info.split_whitespace();
-        let language = match words.next() {
-            Some("ptx") => Language::Ptx,
-            Some("cuda") => Language::Cxx,
-            _ => continue,
-        };
-        let text = body.join("\n");
-        let mut block =
-            Block { rule, line: index + 2, text, language, ptx: "9.5", target: "sm_90a", toolkit: None };
-        for word in words {
-            match word.split_once('=') {
-                Some(("ptx", version)) => block.ptx = version,
-                Some(("target", target)) => block.target = target,
-                Some(("cuda", release)) => block.toolkit = Toolkit::from_name(release),
-                _ => panic!("{}: unknown word in the fence: {word}", rule.name),
-            }
+/// Holds a block to its tags.
+fn hold(block: &Block, failures: &mut Failures) {
+    let (text, before) = block.file();
+    // What is not checked is said only on demand.
+    let verbose = block.rule.name == "not-checked";
+    let unusual_order = block.rule.name == "unusual-order";
+    let settings = Settings { toolkit: block.toolkit, verbose, unusual_order, ..Settings::default() };
+    let checked = check::file(SourceFile::new("page", text), block.language, &settings);
+    let file = &checked.source;
+    let tags = block.tags();
+    let place = |line: u32| format!("{}.md:{}", block.rule.name, block.line as u32 + line - 1);
+    let is_ours = |d: &&Diagnostic| d.rule == block.rule;
+    for (line, wanted) in &tags {
+        let mut here = checked.diagnostics.iter().filter(|d| lines_of(file, d).contains(&(line + before)));
+        if !here.clone().filter(is_ours).any(|d| d.severity.as_str() == *wanted) {
+            let words: Vec<String> = here.by_ref().map(|d| in_words(file, d)).collect();
+            failures.push(format!("{} wants {wanted}; here: {}", place(*line), words.join("; ")));
         }
-        blocks.push(block);
     }
-    blocks
-}
-
-impl Block<'_> {
-    /// Lines of the block (from 1) with the severity that they want.
-    fn tags(&self) -> Vec<(u32, &str)> {
-        let lines = self.text.lines().enumerate();
-        lines.filter_map(|(i, line)| Some((i as u32 + 1, line.split_once("//~")?.1.trim()))).collect()
-    }
-
-    /// A whole file around the block, and how many lines stand before it.
-    fn file(&self) -> (String, u32) {
-        if self.language == Language::Cxx {
-            return (self.text.clone(), 0);
-        }
-        let code = without_comments(&self.text);
-        let (before, text) = if code.trim_start().starts_with(".version") {
-            (String::new(), self.text.clone())
-        } else if code.contains(".entry") || code.contains(".func") {
-            let header = header(self.ptx, self.target);
-            (header.clone(), header + &self.text + "\n")
-        } else {
-            frame_block(&self.text, self.ptx, self.target)
-        };
-        (text, before.lines().count() as u32)
-    }
-
-    fn check(&self, failures: &mut Failures) {
-        let (text, before) = self.file();
-        // What is not checked is said only on demand.
-        let verbose = self.rule.name == "not-checked";
-        let settings = Settings { toolkit: self.toolkit, verbose, ..Settings::default() };
-        let checked = check::file(SourceFile::new("page", text), self.language, &settings);
-        let file = &checked.source;
-        let tags = self.tags();
-        let place = |line: u32| format!("{}.md:{}", self.rule.name, self.line as u32 + line - 1);
-        let is_ours = |d: &&Diagnostic| d.rule == self.rule;
-        for (line, wanted) in &tags {
-            let mut here =
-                checked.diagnostics.iter().filter(|d| lines_of(file, d).contains(&(line + before)));
-            if !here.clone().filter(is_ours).any(|d| d.severity.as_str() == *wanted) {
-                let words: Vec<String> = here.by_ref().map(|d| in_words(file, d)).collect();
-                failures.push(format!("{} wants {wanted}; here: {}", place(*line), words.join("; ")));
-            }
-        }
-        for finding in &checked.diagnostics {
-            let lines = lines_of(file, finding);
-            let tagged = tags.iter().any(|(line, _)| lines.contains(&(line + before)));
-            if !tagged && (finding.severity.as_str() == "error" || is_ours(&finding)) {
-                let line = file.line(finding.span.start).saturating_sub(before);
-                failures.push(format!(
-                    "{} wants nothing; here: {}",
-                    place(line.max(1)),
-                    in_words(file, finding)
-                ));
-            }
+    for finding in &checked.diagnostics {
+        let lines = lines_of(file, finding);
+        let tagged = tags.iter().any(|(line, _)| lines.contains(&(line + before)));
+        if !tagged && (finding.severity.as_str() == "error" || is_ours(&finding)) {
+            let line = file.line(finding.span.start).saturating_sub(before);
+            failures.push(format!("{} wants nothing; here: {}", place(line.max(1)), in_words(file, finding)));
         }
     }
 }
@@ -117,7 +47,7 @@ fn examples_of_pages_do_what_the_page_says() {
     let mut failures = Failures::default();
     for rule in rules() {
         for block in blocks(rule) {
-            block.check(&mut failures);
+            hold(&block, &mut failures);
         }
     }
     failures.report("The page of a rule and the rule say different things (lines are lines of the page).");

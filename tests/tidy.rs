@@ -199,17 +199,28 @@ fn clap_stays_in_the_command_line() {
 }
 
 #[test]
+fn toml_stays_with_the_configuration() {
+    only_in("toml::", "config/", "toml is for src/config only.");
+}
+
+#[test]
+fn similar_stays_in_one_file() {
+    only_in("similar::", "report/diff.rs", "similar is for src/report/diff.rs only.");
+}
+
+#[test]
 fn modules_know_only_those_above_them() {
     // From the bottom up: each layer knows only layers before it.
     const LAYERS: &[&[&str]] = &[
         &["source"],
         &["diagnostic"],
+        &["levels", "fix"],
         &["syntax", "isa", "extract"],
         &["program", "needs"],
         &["check", "asm", "launch"],
         &["machine"],
         &["verify"],
-        &["baseline"],
+        &["baseline", "config"],
         &["report"],
         &["cli"],
     ];

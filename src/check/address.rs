@@ -1,10 +1,10 @@
 //! Addresses that are known: aligned as the instruction needs it, and inside their variable.
 
-use super::{text, with_flows};
-use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use super::{text, with_flows, words};
+use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::operand::{resolve_extent, resolve_space, resolve_type};
-use crate::isa::table::{AddressSpec, Arg, Operand, Shape, SpaceSpec};
-use crate::isa::{self, Mod, RowMatch};
+use crate::isa::table::{AddressSpec, Alternative, Arg, Operand, Shape, SpaceSpec};
+use crate::isa::{self, Mod, Needs, RowMatch};
 use crate::program::flow::Flow;
 use crate::program::meaning::Meaning;
 use crate::program::value::Place;
@@ -200,12 +200,56 @@ impl Site<'_> {
             diagnostic = diagnostic.note(
                 "ptxas accepts it while it parses; with most instructions it refuses to generate code for sm_90 and later",
             );
-            if space.is_none() && matches!(address.space, SpaceSpec::Slot(_)) {
-                diagnostic =
-                    diagnostic.help("if it is a shared-memory address, spell the state space: `.shared`");
+            if let (None, SpaceSpec::Slot(slot)) = (space, address.space) {
+                diagnostic = self.spell_space(diagnostic, slot.into(), base);
             }
         }
         out.push(diagnostic);
+    }
+
+    /// Advises to spell the state space in slot `slot`, which is left out. It is certain which one where the
+    /// address is known to be in a variable, or where narrow addresses have only one.
+    fn spell_space(&self, diagnostic: Diagnostic, slot: usize, base: Base) -> Diagnostic {
+        let place = self.flow.and_then(|flow| flow.place(self.at, Value::Address(base, 0)));
+        let insertion = |modifier: Mod| {
+            words::insertion(self.program, self.routine, self.inst, self.found, slot, modifier.text())
+        };
+        // Another form of the instruction may reach the barriers of other CTAs. A narrow operand of an `asm`
+        // statement is what C++ makes of the address of a variable of its own CTA.
+        let bound = matches!(base, Base::Register(id) if self.routine.outside(id).is_some());
+        let certain = place.is_some() || bound || insertion(Mod::SharedCluster).is_none();
+        let space = self.narrow_space(slot, place, bound).filter(|_| certain);
+        match space.and_then(|space| Some((space.text(), insertion(space)?))) {
+            Some((space, at)) => {
+                let title = format!("spell the state space: `{space}`");
+                diagnostic.fix(Applicability::Safe, title, at, space)
+            }
+            None => diagnostic.help("if it is a shared-memory address, spell the state space: `.shared`"),
+        }
+    }
+
+    /// The only state space in slot `slot` whose addresses are narrow and that an address of `place` has; `own`: one
+    /// of the CTA itself.
+    fn narrow_space(&self, slot: usize, place: Option<Place>, own: bool) -> Option<Mod> {
+        let in_place = |modifier: Mod| {
+            if own && modifier == Mod::SharedCluster {
+                return false;
+            }
+            place.is_none_or(|place| {
+                let variable = &self.program.variables[place.variable.0 as usize];
+                modifier.space() == Some(variable.space) && !place.remote && modifier != Mod::SharedCluster
+            })
+        };
+        let alternatives = self.found.row.slots[slot].alternatives.iter().filter(|alternative| {
+            let narrow = alternative.modifier.space().is_some_and(|space| space != Space::Global);
+            narrow && in_place(alternative.modifier) && self.program.meets(Needs::NONE.and(alternative.gate))
+        });
+        let fitting: Vec<&Alternative> = alternatives.collect();
+        // `.shared` beside `.shared::cta` is the same, spelled otherwise.
+        let is_alias = |canonical: Mod| fitting.iter().any(|other| other.modifier == canonical);
+        let mut spaces = fitting.iter().filter(|alternative| !alternative.canonical.is_some_and(is_alias));
+        let only = spaces.next()?;
+        spaces.next().is_none().then_some(only.modifier)
     }
 
     /// The address of a tensor map is generic, whatever variable may stand there. ptxas takes a narrow

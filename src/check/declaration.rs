@@ -1,8 +1,8 @@
 //! Declarations and the directives of functions: what can lie where, and what goes with what.
 
-use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
+use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::Needs;
-use crate::isa::opcode::nearest;
+use crate::isa::opcode::{is_slip, nearest};
 use crate::isa::table::{DIRECTIVES, Version};
 use crate::program::Program;
 use crate::program::variable::constant;
@@ -12,8 +12,8 @@ use crate::syntax::ast::{
 };
 use crate::types::{Linkage, Space, Type, TypeClass};
 
-use super::gate;
 use super::names::BAD_INITIALIZER;
+use super::{gate, words};
 
 /// The rules of this file.
 pub const RULES: &[&Rule] = &[&BAD_DECLARATION, &BAD_DIRECTIVE];
@@ -320,7 +320,13 @@ fn single_directive(program: &Program, is_entry: bool, directive: &Directive, ou
         let mut diagnostic =
             Diagnostic::new(&BAD_DIRECTIVE, span, format!("`{word}` is no directive of a function"));
         if let Some(near) = nearest(word, DIRECTIVES.iter().map(|spec| spec.name)) {
-            diagnostic = diagnostic.fix(Applicability::Unsafe, format!("did you mean `{near}`?"), span, near);
+            let usable = DIRECTIVES.iter().any(|spec| {
+                let fits = if is_entry { spec.entry } else { spec.func };
+                spec.name == near && fits && program.meets(Needs::NONE.and(spec.gate))
+            });
+            let certain = usable && is_slip(word, near, DIRECTIVES.iter().map(|spec| spec.name));
+            let title = format!("did you mean `{near}`?");
+            diagnostic = diagnostic.fix(words::safe_if(certain), title, span, near);
         }
         out.push(diagnostic);
         return;

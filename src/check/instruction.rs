@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::{Settings, operand, text, words};
-use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::opcode::{Misplaced, RowMiss, edit_distance, nearest, suggest_op};
+use crate::diagnostic::{Applicability, Diagnostic, Edit, Ptxas, Rule, Severity};
+use crate::isa::opcode::{Misplaced, RowMiss, edit_distance, is_slip, nearest, suggest_op};
 use crate::isa::table::{Op, Row, Slot};
 use crate::isa::{self, Mod, Needs, OPS};
 use crate::program::{Fit, Inst, Program, Routine};
@@ -89,21 +89,42 @@ fn blank_in_name(program: &Program, routine: &Routine, inst: &Inst) -> Option<Di
 /// An instruction of the module with the spans of its words.
 struct Site<'a> {
     program: &'a Program,
+    routine: &'a Routine,
+    inst: &'a Inst,
     syntax: &'a Instruction,
     words: Vec<&'a str>,
     spans: Vec<Span>,
 }
 
 impl<'a> Site<'a> {
-    fn new(program: &'a Program, routine: &'a Routine, inst: &Inst) -> Site<'a> {
+    fn new(program: &'a Program, routine: &'a Routine, inst: &'a Inst) -> Site<'a> {
         let syntax = program.syntax(routine, inst);
         let (words, spans) = words::of(program, syntax).into_iter().unzip();
-        Site { program, syntax, words, spans }
+        Site { program, routine, inst, syntax, words, spans }
     }
 
     fn opcode(&self) -> &'a isa::Opcode {
         let OpcodeId(id) = self.syntax.opcode;
         &self.program.opcodes[id as usize]
+    }
+
+    /// How safe it is to write `new` in place of `count` words from number `first` on, if it is `certain`
+    /// that this is meant: the instruction must be right with it.
+    fn safety(&self, certain: bool, first: usize, count: usize, new: &str) -> Applicability {
+        let fits = || {
+            let (head, tail) = (self.words[..first].concat(), self.words[first + count..].concat());
+            self.fits(&format!("{head}{new}{tail}"))
+        };
+        words::safe_if(certain && self.is_short() && fits())
+    }
+
+    fn fits(&self, opcode: &str) -> bool {
+        words::fit(self.program, self.routine, self.inst, opcode)
+    }
+
+    /// Whether the opcode is no longer than any that is right; others are not worth the time.
+    fn is_short(&self) -> bool {
+        self.words.len() <= 32
     }
 
     /// The span of the first `count` words.
@@ -159,8 +180,11 @@ fn unknown(site: &Site, suggestions: &[&'static str]) -> Diagnostic {
             .label("not a PTX instruction");
     match suggestions {
         [best, ..] => {
-            let span = site.head(best.matches('.').count() + 1);
-            diagnostic.fix(Applicability::Unsafe, format!("did you mean `{best}`?"), span, *best)
+            let count = (best.matches('.').count() + 1).min(site.words.len());
+            let given = site.words[..count].concat();
+            let certain = is_slip(&given, best, suggestions.iter().copied());
+            let safety = site.safety(certain, 0, count, best);
+            diagnostic.fix(safety, format!("did you mean `{best}`?"), site.head(count), *best)
         }
         [] if family.is_empty() => diagnostic,
         [] if family.len() <= FEW => {
@@ -281,21 +305,37 @@ fn not_allowed(site: &Site, op: &'static Op, miss: &RowMiss, word: usize) -> Dia
         return diagnostic.help(hint);
     }
     if let Some(longer) = OPS.iter().find(|other| other.name == format!("{name}{spelled}")) {
-        return diagnostic
-            .note(format!(
-                "`{spelled}` is part of the name of another instruction and follows `{name}` at once"
-            ))
-            .help(format!("write `{}…`", longer.name));
+        return part_of_name(site, op, word, longer, diagnostic);
     }
-    if let Some(extended) = name_beginning_with(site, op, word) {
+    if let Some((extended, certain)) = name_beginning_with(site, op, word) {
         let title = format!("did you mean `{name}{extended}`?");
-        return diagnostic.fix(Applicability::Unsafe, title, span, extended);
+        return diagnostic.fix(site.safety(certain, word, 1, extended), title, span, extended);
     }
-    in_its_place(site, op, miss, spelled, span, diagnostic)
+    in_its_place(site, op, miss, word, diagnostic)
 }
 
-/// `.wait` of `cp.async.wait`: the next word of an instruction whose name begins with that of `op`.
-fn name_beginning_with(site: &Site, op: &Op, word: usize) -> Option<&'static str> {
+/// Says that word number `word` belongs behind the words of `op`, with which it names `longer`.
+fn part_of_name(site: &Site, op: &Op, word: usize, longer: &Op, diagnostic: Diagnostic) -> Diagnostic {
+    let spelled = site.words[word];
+    let count = op.words().count();
+    let diagnostic = diagnostic.note(format!(
+        "`{spelled}` is part of the name of another instruction and follows `{}` at once",
+        op.name
+    ));
+    let title = format!("write `{}…`", longer.name);
+    let moved =
+        || [&site.words[..count], &[spelled], &site.words[count..word], &site.words[word + 1..]].concat();
+    if !(site.is_short() && site.fits(&moved().concat())) {
+        return diagnostic.help(title);
+    }
+    let inserted = Edit { span: Span::empty(site.spans[count - 1].end), replacement: spelled.to_string() };
+    let removed = Edit { span: site.spans[word], replacement: String::new() };
+    diagnostic.fix_all(Applicability::Safe, title, vec![inserted, removed])
+}
+
+/// `.wait` of `cp.async.wait`: the next word of an instruction whose name begins with that of `op`, and
+/// whether no other can be meant.
+fn name_beginning_with(site: &Site, op: &Op, word: usize) -> Option<(&'static str, bool)> {
     if word != op.words().count() {
         return None;
     }
@@ -305,8 +345,13 @@ fn name_beginning_with(site: &Site, op: &Op, word: usize) -> Option<&'static str
     };
     let spelled = site.words[word];
     let nexts: Vec<&str> = OPS.iter().filter_map(next).collect();
-    let longer = nexts.iter().copied().find(|next| spelled.len() > 3 && next.starts_with(spelled));
-    longer.or_else(|| nearest(spelled, nexts.iter().copied()))
+    let longer: Vec<&str> =
+        nexts.iter().copied().filter(|next| spelled.len() > 3 && next.starts_with(spelled)).collect();
+    match longer.as_slice() {
+        [] => nearest(spelled, nexts.iter().copied())
+            .map(|near| (near, is_slip(spelled, near, nexts.iter().copied()))),
+        [first, others @ ..] => Some((first, others.is_empty())),
+    }
 }
 
 /// Adds what could stand where `spelled` does.
@@ -314,10 +359,10 @@ fn in_its_place(
     site: &Site,
     op: &'static Op,
     miss: &RowMiss,
-    spelled: &str,
-    span: Span,
+    word: usize,
     diagnostic: Diagnostic,
 ) -> Diagnostic {
+    let (spelled, span) = (site.words[word], site.spans[word]);
     let open: Vec<Vec<&str>> = site
         .open_slots(miss.row)
         .filter(|slot| site.reachable(slot))
@@ -333,8 +378,13 @@ fn in_its_place(
     let near = nearest(spelled, all.iter().copied())
         .or_else(|| nearest(spelled, elsewhere.iter().copied()))
         .filter(|near| *near != spelled && !site.words.contains(near))
-        .or_else(|| all.iter().copied().find(|text| text.starts_with(&format!("{spelled}::"))));
+        .or_else(|| all.iter().copied().find(|text| is_half(spelled, text)));
     let Some(near) = near else { return list(diagnostic, &all) };
+    let others = || all.iter().chain(&elsewhere).copied().filter(|other| *other != spelled);
+    let certain = match is_half(spelled, near) {
+        true => others().all(|other| other == near || !is_half(spelled, other)),
+        false => is_slip(spelled, near, others()),
+    };
     let slot = open.iter().find(|slot| slot.contains(&near));
     let rivals = |slot: &Vec<&str>| {
         let least = edit_distance(spelled, near);
@@ -342,12 +392,20 @@ fn in_its_place(
     };
     let diagnostic = match slot {
         Some(slot) if rivals(slot) => diagnostic,
-        _ => diagnostic.fix(Applicability::Unsafe, format!("did you mean `{near}`?"), span, near),
+        _ => {
+            let safety = site.safety(certain, word, 1, near);
+            diagnostic.fix(safety, format!("did you mean `{near}`?"), span, near)
+        }
     };
     match slot {
         Some(slot) => list(diagnostic, slot),
         None => diagnostic,
     }
+}
+
+/// `.shared` of `.shared::cta`
+fn is_half(word: &str, whole: &str) -> bool {
+    whole.strip_prefix(word).is_some_and(|rest| rest.starts_with("::"))
 }
 
 fn second(site: &Site, miss: &RowMiss, word: usize) -> Diagnostic {
@@ -366,11 +424,12 @@ fn second(site: &Site, miss: &RowMiss, word: usize) -> Diagnostic {
         _ => format!("`{spelled}` is given twice"),
     };
     let diagnostic = Diagnostic::new(&UNKNOWN_MODIFIER, span, message).label("one too many");
+    let twice = other.is_some_and(|other| site.words[other] == spelled);
     match other {
         Some(other) => diagnostic.also(site.spans[other], "the first one"),
         None => diagnostic,
     }
-    .fix(Applicability::Unsafe, format!("leave out this `{spelled}`"), span, "")
+    .fix(site.safety(twice, word, 1, ""), format!("leave out this `{spelled}`"), span, "")
 }
 
 fn missing(site: &Site, op: &'static Op, slot: &Slot) -> Diagnostic {
@@ -384,7 +443,7 @@ fn missing(site: &Site, op: &'static Op, slot: &Slot) -> Diagnostic {
     let diagnostic = Diagnostic::new(&MISSING_MODIFIER, site.syntax.opcode_span, message);
     match choices.as_slice() {
         [only] => diagnostic.label(format!("`{only}` is missing")).fix(
-            Applicability::Safe,
+            site.safety(true, site.words.len(), 0, only),
             format!("append `{only}`"),
             Span::empty(end),
             *only,

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Rule, Severity};
 use crate::extract::Language;
 use crate::isa::target::Toolkit;
 use crate::isa::{Needs, Opcode, Version};
+use crate::levels::Levels;
 use crate::needs;
 use crate::program::flow::Flow;
 use crate::program::{Fit, Inst, Options, Program, Routine};
@@ -24,6 +25,8 @@ pub mod inline;
 mod instruction;
 mod names;
 mod operand;
+mod order;
+mod targets;
 mod text;
 mod value;
 mod words;
@@ -31,6 +34,7 @@ mod words;
 pub use allow::Allowed;
 pub use gate::{describe_requirements, needs_in_words};
 use instruction::NOT_CHECKED;
+pub use targets::for_each_target;
 pub(crate) use text::count;
 
 /// What the user asked for.
@@ -42,6 +46,8 @@ pub struct Settings {
     pub toolkit: Option<Toolkit>,
     /// Say what is not checked.
     pub verbose: bool,
+    /// Say where modifiers stand in another order than the manual's.
+    pub unusual_order: bool,
     /// Finds rules that are not of this module, by their names: comments may allow them, too.
     pub other_rule: Option<fn(&str) -> Option<&'static Rule>>,
     /// Macros of C++ texts that are defined for certain targets only.
@@ -77,6 +83,18 @@ pub struct Requirement {
     pub span: Span,
     /// What it needs.
     pub needs: Needs,
+}
+
+impl Settings {
+    /// The same, and those rules speak that only do so on demand and that `levels` ask for.
+    #[must_use]
+    pub fn asking(self, levels: &Levels) -> Settings {
+        Settings {
+            verbose: self.verbose || levels.ask_for(&instruction::NOT_CHECKED),
+            unusual_order: self.unusual_order || levels.ask_for(&order::UNUSUAL_ORDER),
+            ..self
+        }
+    }
 }
 
 /// A file, checked.
@@ -135,6 +153,7 @@ fn statement_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnos
     declaration::check(program, out);
     names::check(program, out);
     instruction::check(program, settings, out);
+    order::check(program, settings, out);
     let flows = flow::flows(program);
     value::check(program, &flows, out);
     address::check(program, &flows, out);
@@ -146,6 +165,7 @@ fn program_rules(program: &Program, settings: &Settings, out: &mut Vec<Diagnosti
     declaration::check(program, out);
     names::check(program, out);
     instruction::check(program, settings, out);
+    order::check(program, settings, out);
     gate::check(program, out);
     call::check(program, out);
     let flows = flow::flows(program);
@@ -176,6 +196,7 @@ pub fn rules() -> Vec<&'static Rule> {
         names::RULES,
         instruction::RULES,
         operand::RULES,
+        order::RULES,
         gate::RULES,
         call::RULES,
         value::RULES,
@@ -191,6 +212,11 @@ pub fn rules() -> Vec<&'static Rule> {
 /// The rule called `name`.
 pub fn rule(name: &str) -> Option<&'static Rule> {
     rules().into_iter().find(|rule| rule.name == name)
+}
+
+/// Whether a rule keeps silent unless it is asked for.
+pub fn is_on_demand(rule: &Rule) -> bool {
+    *rule == instruction::NOT_CHECKED || *rule == order::UNUSUAL_ORDER
 }
 
 impl Checked {

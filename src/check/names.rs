@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::operand;
-use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
-use crate::isa::opcode::nearest;
-use crate::program::{Problem, ProblemKind, Program};
+use super::{operand, words};
+use crate::diagnostic::{Diagnostic, Edit, Ptxas, Rule, Severity};
+use crate::isa::opcode::{edit_distance, is_slip, nearest};
+use crate::program::{Problem, ProblemKind, Program, Routine};
 use crate::syntax::names::Symbol;
 use crate::types::{Type, TypeClass};
 
@@ -247,13 +247,49 @@ fn suggest(program: &Program, symbol: Symbol, diagnostic: Diagnostic) -> Diagnos
     let name = names.text(symbol);
     let unknown = |s: Symbol| program.problems.iter().any(|p| p.symbol == s);
     let candidates = (0..names.len() as u32).map(Symbol).filter(|&s| s != symbol);
-    let likely = candidates.filter(|&s| !names.text(s).starts_with('.') && names.text(s).len() > 1);
-    let near = nearest(name, likely.map(|s| names.text(s)));
-    match near.filter(|text| names.get(text).is_some_and(|s| !unknown(s))) {
-        Some(near) if near.len() > 2 => {
-            let span = diagnostic.span;
-            diagnostic.fix(Applicability::Unsafe, format!("did you mean `{near}`?"), span, near)
+    let likely: Vec<&str> =
+        candidates.map(|s| names.text(s)).filter(|text| !text.starts_with('.') && text.len() > 1).collect();
+    let near = nearest(name, likely.iter().copied());
+    let declared = near.and_then(|near| Some((near, names.get(near).filter(|&s| !unknown(s))?)));
+    let Some((near, meant)) = declared.filter(|(near, _)| near.len() > 2) else { return diagnostic };
+    // Every use is misspelt; the finding stands at the first.
+    let uses: Vec<&Problem> = program.problems.iter().filter(|problem| problem.symbol == symbol).collect();
+    let certain = edit_distance(name, near) == 1
+        && name.len() > 3
+        && digits(name).eq(digits(near))
+        && uses.len() <= SLIPS
+        && is_slip(name, near, likely.iter().copied())
+        && uses.iter().all(|problem| is_visible(program, problem, meant));
+    let edit = |problem: &&Problem| Edit { span: problem.span, replacement: near.to_string() };
+    let edits = if certain {
+        uses.iter().map(edit).collect()
+    } else {
+        vec![Edit { span: diagnostic.span, replacement: near.to_string() }]
+    };
+    diagnostic.fix_all(words::safe_if(certain), format!("did you mean `{near}`?"), edits)
+}
+
+/// Who writes a name in another way more often than this means it.
+const SLIPS: usize = 100;
+
+/// Names that differ in a number are different things rather than the same one misspelt.
+fn digits(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(char::is_ascii_digit)
+}
+
+/// Whether `meant` is something of the kind wanted in the function where the problem is. A label is never
+/// a register's name misspelt, nor the other way round.
+fn is_visible(program: &Program, problem: &Problem, meant: Symbol) -> bool {
+    let inside = |routine: &&Routine| program.function(routine).span.contains(problem.span);
+    let Some(routine) = program.routines.iter().find(inside) else { return false };
+    let is_label = routine.labels.iter().any(|label| label.symbol == meant);
+    match problem.kind {
+        ProblemKind::UnknownLabel(_) => is_label,
+        ProblemKind::UnknownName => {
+            let register = routine.registers.iter().any(|register| register.symbol == meant);
+            let variable = program.variables.iter().any(|variable| variable.symbol == meant);
+            !is_label && (register || variable)
         }
-        _ => diagnostic,
+        _ => false,
     }
 }

@@ -38,6 +38,11 @@ pub enum Mode {
 }
 
 impl BaselineArguments {
+    /// Whether findings are recorded in place of being told.
+    pub fn writes(&self) -> bool {
+        self.write_baseline
+    }
+
     /// Reads the baseline, or makes sure that it may be written.
     ///
     /// # Errors

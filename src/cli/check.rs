@@ -8,31 +8,39 @@ use clap::Args;
 use rayon::prelude::*;
 
 use super::baseline::{BaselineArguments, Mode, gone_line};
+use super::config::{ConfigArguments, Configs};
 use super::findings::{Format, Printer};
+use super::fix::{self, FixArguments};
 use super::input::{self, Input, InputError};
+use super::job::{Job, Outcome};
+use super::levels::{self, RuleArguments};
 use super::progress::Progress;
-use super::{Color, TargetArguments, complain, exit, parse_toolkit, settings};
+use super::{Color, TargetArguments, complain, exit, settings};
 use crate::baseline::Compared;
-use crate::check::{self, Requirement, Settings, count};
+use crate::check::count;
+use crate::config::{FileSettings, words};
 use crate::diagnostic::Severity;
-use crate::isa::Needs;
 use crate::isa::target::Toolkit;
+use crate::levels::Levels;
 use crate::report::json::Summary;
 
 /// The arguments of `mbar check`.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// Files of PTX or C++ (`asm` statements), directories to search for them, or `-` for PTX on standard input
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "list_rules", value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     target: TargetArguments,
     /// Also check against the ptxas of this CUDA release, e.g. 12.4
-    #[arg(long, value_name = "RELEASE", value_parser = parse_toolkit)]
+    #[arg(long, value_name = "RELEASE", value_parser = words::toolkit)]
     cuda: Option<Toolkit>,
-    /// Count warnings as errors for the exit code
-    #[arg(long, value_name = "WHAT", value_parser = ["warnings"])]
-    deny: Option<String>,
+    #[command(flatten)]
+    rules: RuleArguments,
+    #[command(flatten)]
+    fixes: FixArguments,
+    #[command(flatten)]
+    config: ConfigArguments,
     /// How to print findings
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
@@ -46,133 +54,147 @@ pub struct Arguments {
     verbose: bool,
 }
 
-/// What one file gave: its part of the output, counted.
-#[derive(Default)]
-struct Outcome {
-    text: String,
-    checked: Option<check::Report>,
-    /// The file's name in the baseline, and what that knew.
-    compared: Option<(String, Compared)>,
-    error: Option<InputError>,
-}
+impl Arguments {
+    /// The levels that the flags ask for, or how flags contradict each other.
+    fn levels(&self) -> Result<Levels, String> {
+        if self.fixes.diff && self.format != Format::Human {
+            return Err("--diff prints a diff: leave out --format".to_string());
+        }
+        if self.fixes.fix && self.baseline.writes() {
+            return Err("--fix and --write-baseline exclude each other: fix first, then record".to_string());
+        }
+        if self.fixes.fix && !self.fixes.diff && self.paths.iter().any(|path| path.as_os_str() == "-") {
+            let message = "--fix cannot write to standard input: add --diff to see what it would change";
+            return Err(message.to_string());
+        }
+        if self.requirements && !self.format.shows_requirements() {
+            return Err("--requirements is shown in the formats human, concise and json".to_string());
+        }
+        self.rules.levels()
+    }
 
-/// How to check, and what to do with the findings.
-struct Job {
-    settings: Settings,
-    format: Format,
-    requirements: bool,
-    color: bool,
-    mode: Mode,
+    fn job(&self, mode: Mode, color: Color) -> Job {
+        Job {
+            settings: settings(self.target, self.cuda, self.verbose),
+            format: self.format,
+            fixes: self.fixes,
+            requirements: self.requirements,
+            color: self.format == Format::Human && color.enabled(),
+            mode,
+        }
+    }
 }
 
 /// Runs the subcommand.
 pub fn run(arguments: Arguments, color: Color) -> io::Result<u8> {
-    let mode = match arguments.baseline.mode() {
-        Ok(mode) => mode,
+    let flags = arguments.levels().and_then(|levels| Ok((levels, arguments.baseline.mode()?)));
+    let (flags, mode) = match flags {
+        Ok(flags) => flags,
         Err(message) => {
             complain(&format!("mbar: {message}"));
             return Ok(exit::USAGE);
         }
     };
-    let format = arguments.format;
-    let mut job = Job {
-        settings: settings(arguments.target, arguments.cuda, arguments.verbose),
-        format,
-        requirements: arguments.requirements,
-        color: format == Format::Human && color.enabled(),
-        mode,
-    };
-    if job.requirements && !format.shows_requirements() {
-        complain("mbar: --requirements is shown in the formats human, concise and json");
+    let mut configs = Configs::new(&arguments.config);
+    if configs.all_broken() {
         return Ok(exit::USAGE);
     }
-    let inputs = input::expand(&arguments.paths);
-    let outcomes = check_all(&inputs, &job);
-
-    let mut printer = Printer::new(format);
-    let mut summary = Summary::default();
-    let mut unreadable = false;
-    let mut unchecked = 0;
-    for (input, outcome) in inputs.iter().zip(&outcomes) {
-        if let Some(error) = input.as_ref().err().or(outcome.error.as_ref()) {
-            unreadable = true;
-            complain(&format!("mbar: {error}"));
-            printer.fail(&error.to_string());
-        }
-        let (Ok(input), Some(checked)) = (input, &outcome.checked) else { continue };
-        summary.add(&checked.diagnostics);
-        unchecked += checked.unchecked;
-        match &mut job.mode {
-            Mode::Write(recorder) => recorder.record(input, &checked.source, &checked.diagnostics),
-            Mode::Off | Mode::Read(_) => {
-                printer.add(input, &checked.source, &checked.diagnostics, &outcome.text)?
-            }
-        }
+    if arguments.rules.list_rules {
+        let Some(file) = configs.here() else { return Ok(exit::USAGE) };
+        levels::list(&file.levels.under(&flags))?;
+        return Ok(exit::CLEAN);
     }
-    if job.requirements {
-        printer.require(outcomes.iter().filter_map(|outcome| outcome.checked.as_ref()));
-    }
-    let compared = match &job.mode {
-        Mode::Write(recorder) => return Ok(recorder.finish(unreadable)),
-        Mode::Read(known) => Some(known.total(outcomes.iter().filter_map(|o| o.compared.as_ref()))),
-        Mode::Off => None,
-    };
-    printer.finish(compared)?;
-    if !format.holds_summary() {
-        let unchecked = if arguments.verbose { 0 } else { unchecked };
-        complain(&format!("{}{}", summary_line(summary, compared), unchecked_text(unchecked)));
-        compared.and_then(gone_line).iter().for_each(|line| complain(line));
-    }
-    let denied = arguments.deny.is_some() && summary.warnings > 0;
-    Ok(match (unreadable, summary.errors > 0 || denied) {
-        (true, _) => exit::USAGE,
-        (false, true) => exit::FINDINGS,
-        (false, false) => exit::CLEAN,
-    })
+    let inputs = configs.keep(input::expand(&arguments.paths), &arguments.paths);
+    let files: Vec<Option<FileSettings>> = inputs.iter().map(|input| configs.under(input, &flags)).collect();
+    let job = arguments.job(mode, color);
+    let outcomes = check_all(&inputs, &files, &job);
+    tell(&arguments, job, &inputs, &outcomes, configs.broken())
 }
 
-fn check_all(inputs: &[Result<Input, InputError>], job: &Job) -> Vec<Outcome> {
+fn check_all(
+    inputs: &[Result<Input, InputError>],
+    files: &[Option<FileSettings>],
+    job: &Job,
+) -> Vec<Outcome> {
     let progress = Progress::shared();
     let done = AtomicUsize::new(0);
-    let one = |input: &Result<Input, InputError>| {
-        let outcome = input.as_ref().map_or_else(|_| Outcome::default(), |input| check_one(input, job));
+    let one = |(input, file): (&Result<Input, InputError>, &Option<FileSettings>)| {
+        let outcome = match (input, file) {
+            (Ok(input), Some(file)) => job.one(input, file),
+            _ => Outcome::default(),
+        };
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         progress.show(format_args!("{count} of {} files", inputs.len()));
         outcome
     };
     // One file needs no thread pool: its start would cost more than the check.
-    if inputs.len() == 1 { inputs.iter().map(one).collect() } else { inputs.par_iter().map(one).collect() }
+    match inputs.len() {
+        1 => inputs.iter().zip(files).map(one).collect(),
+        _ => inputs.par_iter().zip(files).map(one).collect(),
+    }
 }
 
-fn check_one(input: &Input, job: &Job) -> Outcome {
-    let source = match input::read(input) {
-        Ok(source) => source,
-        Err(error) => return Outcome { error: Some(error), ..Outcome::default() },
-    };
-    let mut checked = check::file(source.clone(), input.language(), &job.settings);
+/// Prints what was found, file after file, and the summary; the exit code.
+fn tell(
+    arguments: &Arguments,
+    mut job: Job,
+    inputs: &[Result<Input, InputError>],
+    outcomes: &[Outcome],
+    mut unusable: bool,
+) -> io::Result<u8> {
+    let mut printer = Printer::new(job.format);
+    let mut summary = Summary::default();
+    let mut tally = fix::Tally::new(job.fixes);
+    let mut unchecked = 0;
+    for (input, outcome) in inputs.iter().zip(outcomes) {
+        if let Some(error) = input.as_ref().err().or(outcome.error.as_ref()) {
+            unusable = true;
+            complain(&format!("mbar: {error}"));
+            printer.fail(&error.to_string());
+        }
+        if let (Some(mended), Ok(input)) = (&outcome.mended, input) {
+            unusable |= !tally.take(mended, input)?;
+        }
+        let (Ok(input), Some(report)) = (input, &outcome.report) else { continue };
+        summary.add(&report.diagnostics);
+        unchecked += report.unchecked;
+        match &mut job.mode {
+            Mode::Write(recorder) => recorder.record(input, &report.source, &report.diagnostics),
+            Mode::Off | Mode::Read(_) if job.fixes.diff => {}
+            Mode::Off | Mode::Read(_) => {
+                printer.add(input, &report.source, &report.diagnostics, &outcome.text)?;
+            }
+        }
+    }
+    if job.fixes.diff {
+        complain(&format!("would fix {}", tally.describe()));
+        return Ok(exit_code(unusable, !tally.is_empty()));
+    }
+    if job.requirements {
+        printer.require(outcomes.iter().filter_map(|outcome| outcome.report.as_ref()));
+    }
     let compared = match &job.mode {
-        Mode::Write(_) => return Outcome { checked: Some(checked), ..Outcome::default() },
-        Mode::Read(known) => Some(known.leave_out(input, &source, &mut checked.diagnostics)),
+        Mode::Write(recorder) => return Ok(recorder.finish(unusable)),
+        Mode::Read(known) => Some(known.total(outcomes.iter().filter_map(|o| o.compared.as_ref()))),
         Mode::Off => None,
     };
-    let mut text = job.format.text(input, &source, &checked.diagnostics, job.color);
-    if job.requirements && job.format != Format::Json {
-        text.push_str(&requirements(&checked));
-    } else if job.settings.verbose && job.format == Format::Human && !checked.requirements.is_empty() {
-        let needs = checked.requirements.iter().fold(Needs::NONE, |all, one| all.with(one.needs));
-        text.push_str(&format!("{}: {}\n", source.name(), check::describe_requirements(needs)));
+    printer.finish(compared)?;
+    if !job.format.holds_summary() {
+        let unchecked = if arguments.verbose { 0 } else { unchecked };
+        let fixed = if job.fixes.fix { format!("; fixed {}", tally.describe()) } else { String::new() };
+        complain(&format!("{}{}{fixed}", summary_line(summary, compared), unchecked_text(unchecked)));
+        compared.and_then(gone_line).iter().for_each(|line| complain(line));
     }
-    Outcome { text, checked: Some(checked), compared, error: None }
+    let denied = arguments.rules.deny_warnings() && summary.warnings > 0;
+    Ok(exit_code(unusable, summary.errors > 0 || denied))
 }
 
-/// What each function needs, a line each: `a.cu:7: wait: PTX 8.0 and sm_90`
-fn requirements(checked: &check::Report) -> String {
-    let line = |one: &Requirement| {
-        let name = if one.name.is_empty() { "outside of functions" } else { &one.name };
-        let line = checked.source.line(one.span.start);
-        format!("{}:{line}: {name}: {}\n", checked.source.name(), check::needs_in_words(one.needs))
-    };
-    checked.requirements.iter().map(line).collect()
+fn exit_code(unusable: bool, found: bool) -> u8 {
+    match (unusable, found) {
+        (true, _) => exit::USAGE,
+        (false, true) => exit::FINDINGS,
+        (false, false) => exit::CLEAN,
+    }
 }
 
 /// "2 files checked: 1 error, no warnings; 3 known findings left out"

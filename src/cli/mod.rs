@@ -3,11 +3,15 @@
 mod asm;
 mod baseline;
 mod check;
+mod config;
 mod explain;
 mod findings;
+mod fix;
 mod forms;
 mod input;
+mod job;
 mod launch;
+mod levels;
 mod place;
 mod progress;
 mod run;
@@ -19,6 +23,7 @@ use std::process::ExitCode;
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 use crate::check::Settings;
+use crate::config::words;
 use crate::isa::target::Toolkit;
 use crate::isa::{TargetId, Version};
 use crate::program::Options;
@@ -66,9 +71,11 @@ enum Command {
     Explain(explain::Arguments),
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also \
-warnings); 2 wrong usage, a file that could not be read (the others are checked all the same), a baseline that is \
-none, or output that could not be written.";
+const EXIT_CODES: &str = "The nearest mbar.toml in the folder of a file or above it says how seriously rules \
+are taken, what is left out, and more (see the README). Flags win over it, `// mbar: allow(RULE)` comments over flags.\n\n\
+Exit codes: 0 nothing of severity error; 1 errors (with --deny warnings also warnings; with --fix --diff \
+changes); 2 wrong usage, a configuration with a mistake, a file that could not be read or fixed (the others \
+are checked all the same), a baseline that is none, or output that could not be written.";
 
 const ASM_NOTES: &str = "ptxas takes the output exactly when it takes the input, and assembling the output \
 again changes nothing. A file with errors gives no output (but see --force): they go to standard error. \
@@ -106,10 +113,10 @@ enum Format {
 #[derive(Args, Debug, Clone, Copy, Default)]
 struct TargetArguments {
     /// Check for this target in place of the file's own, e.g. sm_90a
-    #[arg(long, value_name = "SM", value_parser = parse_target)]
+    #[arg(long, value_name = "SM", value_parser = words::target)]
     target: Option<TargetId>,
     /// Check for this PTX version in place of the file's own, e.g. 8.0
-    #[arg(long, value_name = "VERSION", value_parser = parse_version)]
+    #[arg(long, value_name = "VERSION", value_parser = words::version)]
     ptx: Option<Version>,
 }
 
@@ -117,27 +124,6 @@ impl TargetArguments {
     fn options(self) -> Options {
         Options { target: self.target, version: self.ptx }
     }
-}
-
-fn parse_target(text: &str) -> Result<TargetId, String> {
-    TargetId::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = TargetId::all().map(TargetId::name).collect();
-        let near = crate::isa::opcode::nearest(text, names.iter().copied());
-        let hint = near.map_or(String::new(), |near| format!("; did you mean {near}?"));
-        format!("there is no such target{hint} (targets are {} to {})", names[0], names[names.len() - 1])
-    })
-}
-
-fn parse_version(text: &str) -> Result<Version, String> {
-    let version = Version::from_text(text).filter(|version| version.exists());
-    version.ok_or_else(|| format!("there is no such PTX version (the newest is {})", Version::newest()))
-}
-
-fn parse_toolkit(text: &str) -> Result<Toolkit, String> {
-    Toolkit::from_name(text).ok_or_else(|| {
-        let names: Vec<&str> = Toolkit::all().map(|toolkit| toolkit.name).collect();
-        format!("there is no such CUDA release (known are {})", names.join(", "))
-    })
 }
 
 /// Runs the program.

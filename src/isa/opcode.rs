@@ -303,6 +303,14 @@ pub fn nearest<'a>(word: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
         .map(|(_, candidate)| candidate)
 }
 
+/// Whether `near` is what `word` was meant to be: by one slip of the finger, two in long words, while all
+/// others of `candidates` are farther away.
+pub fn is_slip<'a>(word: &str, near: &str, mut candidates: impl Iterator<Item = &'a str>) -> bool {
+    let distance = edit_distance(word, near);
+    let few = if near.len() >= 8 { 2 } else { 1 };
+    distance <= few && candidates.all(|other| other == near || edit_distance(word, other) > distance)
+}
+
 /// Damerau–Levenshtein distance (adjacent swaps count one), case differences counting half a step less.
 pub fn edit_distance(a: &str, b: &str) -> usize {
     if a.eq_ignore_ascii_case(b) {
@@ -337,6 +345,16 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+
+    #[test]
+    fn a_slip_has_one_meaning() {
+        let names = ["add", "and", "abs", "mbarrier.init", "mbarrier.inval"];
+        let slip = |word, near| is_slip(word, near, names.into_iter());
+        assert!(slip("addd", "add") && slip("mbarier.int", "mbarrier.init"));
+        assert!(!slip("ad", "add"), "and is as near");
+        assert!(!slip("ads", "add"), "abs is as near");
+        assert!(!slip("mbar.init", "mbarrier.init"), "too far");
+    }
 
     #[test]
     fn a_swap_and_a_letter_more_are_one_step() {

@@ -199,6 +199,31 @@ impl Effect {
 }
 
 impl Meaning {
+    /// Whether it computes on registers and does nothing else.
+    pub fn is_computation(self) -> bool {
+        use Meaning::*;
+        matches!(
+            self,
+            Move | ConvertAddress
+                | ConvertInt
+                | Add
+                | Sub
+                | Mul
+                | Mad
+                | Shl
+                | Shr
+                | And
+                | Or
+                | Xor
+                | Not
+                | AndPred
+                | OrPred
+                | Compare
+                | Select
+                | Compute
+        )
+    }
+
     /// The meaning of `form`.
     pub const fn of(form: Form) -> Meaning {
         use Form as F;

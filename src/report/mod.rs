@@ -1,6 +1,7 @@
 //! Findings as text: one file a format. The only part of the program that knows how things look.
 
 pub mod concise;
+pub mod diff;
 pub mod github;
 pub mod human;
 pub mod json;

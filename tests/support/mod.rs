@@ -4,6 +4,7 @@
 pub mod command;
 pub mod execute;
 pub mod judge;
+pub mod page;
 
 use std::fmt::Write as _;
 use std::fs;

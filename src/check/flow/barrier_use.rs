@@ -2,13 +2,14 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::{Diagnostic, Ptxas, Rule, Severity};
+use crate::diagnostic::{Applicability, Diagnostic, Ptxas, Rule, Severity};
 use crate::isa::{Arg, Form};
 use crate::program::comment::Comment;
 use crate::program::flow::{At, Flow};
 use crate::program::meaning::Meaning;
 use crate::program::value::{Known, Place};
 use crate::program::{Program, VariableId};
+use crate::source::{SourceFile, Span};
 use crate::types::Space;
 
 /// See the page.
@@ -190,15 +191,17 @@ fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Lif
         (Meaning::BarrierInit, Life::Alive(first)) => {
             let name = flow.place_name(place);
             let message = format!("`{name}` is initialised again while it is a live barrier");
-            Some(
-                Diagnostic::new(&REPEATED_INIT, span, message)
-                    .label("second init")
-                    .also(flow.opcode_span(first), "first init")
-                    .help(format!(
-                        "end it with `{}` first, or remove one of the two",
-                        Form::MbarrierInval.op_name()
-                    )),
-            )
+            let diagnostic = Diagnostic::new(&REPEATED_INIT, span, message)
+                .label("second init")
+                .also(flow.opcode_span(first), "first init");
+            let inval = Form::MbarrierInval.op_name();
+            Some(match end_before(flow, first, at) {
+                Some((span, text)) => {
+                    let title = format!("end it with `{inval}` first (or remove one of the two)");
+                    diagnostic.fix(Applicability::Safe, title, span, text)
+                }
+                None => diagnostic.help(format!("end it with `{inval}` first, or remove one of the two")),
+            })
         }
         (Meaning::BarrierInit, Life::Ended(_)) | (_, Life::Alive(_)) => None,
         (_, Life::Ended(end)) => {
@@ -214,4 +217,37 @@ fn judge(flow: &Flow, at: At, place: Place, meaning: Meaning, before: Option<Lif
             )
         }
     }
+}
+
+/// So many instructions are looked through between two inits.
+const FAR: At = 1000;
+
+/// The `inval` to insert before the init at `at`, where nobody can have used the barrier since its init at
+/// `first`: between the two there are only inits and computation on registers.
+fn end_before(flow: &Flow, first: At, at: At) -> Option<(Span, String)> {
+    let is_private = |at: At| {
+        flow.meanings[at].is_some_and(|meaning| meaning == Meaning::BarrierInit || meaning.is_computation())
+    };
+    if at - first > FAR || !(first + 1..at).all(is_private) {
+        return None;
+    }
+    let (program, routine, inst) = (flow.program, flow.routine, flow.inst(at));
+    let syntax = program.syntax(routine, inst);
+    let init = Form::MbarrierInit.op_name();
+    let modifiers = program.module.opcode(syntax).text.strip_prefix(init)?;
+    let inval = format!("{}{modifiers}", Form::MbarrierInval.op_name());
+    let start = program.span(routine, inst).start;
+    let guard = program.module.text(Span::new(start, syntax.opcode_span.start));
+    let bar = flow.operand_text(at, Arg::Bar);
+    let gap = gap(&program.module.source, start);
+    Some((Span::empty(start), format!("{guard}{inval} {bar};{gap}")))
+}
+
+/// What stands between a statement that is inserted before byte `at` and the one there: a new line, if that
+/// one has a line of its own.
+fn gap(source: &SourceFile, at: u32) -> String {
+    let line = source.line_span(source.line(at));
+    let before = source.slice(Span::new(line.start, at));
+    let end = if source.slice(line).ends_with('\r') { "\r\n" } else { "\n" };
+    if before.trim().is_empty() { format!("{end}{before}") } else { " ".to_string() }
 }
