@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use mbar::check::{self, Settings};
 use mbar::diagnostic::Diagnostic;
+use mbar::extract::Language;
 use mbar::isa::target::Toolkit;
 use mbar::report::human::Renderer;
 use mbar::report::json::Document;
@@ -22,6 +23,9 @@ use support::{Failures, Random, files, read, source};
 const FRAGMENTS: Range<u64> = 0..100_000;
 /// Whole programs, mutated.
 const WHOLE_FILES: Range<u64> = 1_000_000..1_001_000;
+/// Fragments of C++ texts, and whole ones.
+const CXX_FRAGMENTS: Range<u64> = 2_000_000..2_020_000;
+const CXX_FILES: Range<u64> = 3_000_000..3_001_000;
 /// The longest fragment, in bytes.
 const FRAGMENT: usize = 2048;
 /// One text of so many is also rendered in every format.
@@ -137,6 +141,21 @@ const PIECES: &[&str] = &[
     "// mbar: allow-file(syntax-error) x",
     "// mbar: arg p = u32[",
     "// mbar: launch grid=",
+    "asm volatile(\"",
+    "asm(",
+    "\" ::: \"memory\");",
+    "\\\n",
+    "R\"(",
+    ")\"",
+    "#if __CUDA_ARCH__ >= 900\n",
+    "#else\n",
+    "#endif\n",
+    "#define M \"",
+    "%0",
+    "%[bar]",
+    "%=",
+    ": \"=r\"(x) : \"l\"(y)",
+    "\"n\"(",
 ];
 
 /// One text for `seed`.
@@ -210,9 +229,14 @@ fn piece(bytes: &[u8], at: usize, is_separator: fn(u8) -> bool) -> Range<usize> 
 
 /// What is wrong with the findings of `text`, if anything.
 fn complaint(text: &str, render: bool) -> Option<String> {
+    complaint_in(Language::Ptx, text, render)
+        .or_else(|| render.then(|| printing_complaint(&source("fuzz.ptx", text))).flatten())
+}
+
+fn complaint_in(language: Language, text: &str, render: bool) -> Option<String> {
     let settings = Settings { toolkit: Toolkit::from_name("12.4"), verbose: render, ..Settings::default() };
-    let file = source("fuzz.ptx", text);
-    let checked = check::check(file.clone(), &settings);
+    let file = source("fuzz", text);
+    let checked = check::file(file.clone(), language, &settings);
     let length = text.len() as u32;
     for diagnostic in &checked.diagnostics {
         let labels = diagnostic.labels.iter().map(|label| label.span);
@@ -233,10 +257,7 @@ fn complaint(text: &str, render: bool) -> Option<String> {
     if let Some(pair) = checked.diagnostics.windows(2).find(|pair| place(&pair[0]) > place(&pair[1])) {
         return Some(format!("out of order: {} / {}", pair[0].message, pair[1].message));
     }
-    if render {
-        return rendering_complaint(&file, &checked.diagnostics).or_else(|| printing_complaint(&file));
-    }
-    None
+    render.then(|| rendering_complaint(&file, &checked.diagnostics)).flatten()
 }
 
 fn rendering_complaint(file: &SourceFile, diagnostics: &[Diagnostic]) -> Option<String> {
@@ -267,13 +288,21 @@ fn printing_complaint(file: &Arc<SourceFile>) -> Option<String> {
 }
 
 fn run(seeds: Range<u64>, whole: bool) {
-    let corpus = corpus();
+    run_on(&corpus(), seeds, whole, complaint);
+}
+
+fn run_on(
+    corpus: &[String],
+    seeds: Range<u64>,
+    whole: bool,
+    complaint: impl Fn(&str, bool) -> Option<String> + Sync,
+) {
     let chosen = std::env::var("MBAR_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
     let seeds: Vec<u64> = seeds.filter(|seed| chosen.is_none_or(|chosen| chosen == *seed)).collect();
     let failures: Vec<String> = seeds
         .par_iter()
         .filter_map(|&seed| {
-            let text = mutated(seed, &corpus, whole);
+            let text = mutated(seed, corpus, whole);
             if chosen.is_some() {
                 println!("{text}");
             }
@@ -296,6 +325,45 @@ fn mutated_fragments_are_checked_without_a_panic() {
 #[test]
 fn mutated_programs_are_checked_without_a_panic() {
     run(WHOLE_FILES, true);
+}
+
+#[test]
+fn mutated_cxx_texts_are_checked_without_a_panic() {
+    let texts: Vec<String> =
+        ["cu", "cuh", "h"].iter().flat_map(|ending| files("inline", ending)).map(|p| read(&p)).collect();
+    let complaint = |text: &str, render| complaint_in(Language::Cxx, text, render);
+    run_on(&texts, CXX_FRAGMENTS, false, complaint);
+    run_on(&texts, CXX_FILES, true, complaint);
+}
+
+/// Conditions that depend on macros that depend on conditions, and so on.
+#[test]
+fn many_macros_that_depend_on_each_other() {
+    let definition = |n: usize| {
+        format!(
+            "#if defined(M{}) && !defined(M{}) || M{}\n#define M{n} M{}\n#endif\n",
+            n + 1,
+            n + 2,
+            n / 2,
+            n + 3
+        )
+    };
+    let text: String = (0..50_000).map(definition).collect();
+    let statement = "#if M0 || defined(M500)\nvoid f() { asm volatile(\"trap;\"); }\n#endif\n";
+    let text = text + statement;
+    let start = Instant::now();
+    assert_eq!(complaint_in(Language::Cxx, &text, false), None);
+    assert!(time_used(start) < TIME_LIMIT, "following macros is not linear");
+}
+
+#[test]
+fn many_statements_with_unknown_names() {
+    let statement =
+        |n: usize| format!("void f{n}() {{ asm volatile(\"mov.u32 %0, name{n};\" : \"=r\"(x)); }}\n");
+    let text: String = (0..10_000).map(statement).collect();
+    let start = Instant::now();
+    assert_eq!(complaint_in(Language::Cxx, &text, false), None);
+    assert!(time_used(start) < TIME_LIMIT, "asking for names is not linear");
 }
 
 /// No input of a megabyte or so may take longer, on a slow machine.

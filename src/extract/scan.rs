@@ -1,5 +1,7 @@
 //! A walk over a text of C, C++ or CUDA that finds its `asm` statements and what stands around them.
 
+use rustc_hash::FxHashMap;
+
 use super::condition::Expression;
 use super::lex::{Directive, Kind, Lexer, Token};
 use super::statement::{self, Node};
@@ -16,7 +18,7 @@ pub fn scan(text: &str) -> Host {
         lexer: Lexer::new(text),
         text,
         host: Host::default(),
-        expressions: Vec::new(),
+        numbers: FxHashMap::default(),
         arms: Vec::new(),
         scopes: Vec::new(),
         parentheses: Vec::new(),
@@ -90,8 +92,8 @@ struct Scanner<'a> {
     lexer: Lexer<'a>,
     text: &'a str,
     host: Host,
-    /// The texts of the conditions, blanks squeezed.
-    expressions: Vec<String>,
+    /// The numbers of the conditions that have come.
+    numbers: FxHashMap<String, u32>,
     arms: Vec<Arm>,
     scopes: Vec<Scope>,
     parentheses: Vec<Parenthesis>,
@@ -267,12 +269,11 @@ impl<'a> Scanner<'a> {
             Expression::Unknown => rest.split_whitespace().collect::<Vec<_>>().join(" "),
             known => format!("{known:?}"),
         };
-        let known = self.expressions.iter().position(|other| *other == key);
-        known.unwrap_or_else(|| {
-            self.expressions.push(key);
+        let next = self.host.conditions.len() as u32;
+        *self.numbers.entry(key).or_insert_with(|| {
             self.host.conditions.push(expression);
-            self.expressions.len() - 1
-        }) as u32
+            next
+        })
     }
 
     /// The conditions of all arms that are open.

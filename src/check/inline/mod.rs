@@ -13,6 +13,7 @@ pub mod target;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+use target::Targets;
 
 use super::{Report, Requirement, Settings, allow};
 use crate::diagnostic::Diagnostic;
@@ -31,8 +32,9 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Report {
         source: &source,
         host: &host,
         settings,
+        targets: Targets::new(&host, &settings.guards),
         possible: FxHashMap::default(),
-        leaked: scope::Leaked::default(),
+        elsewhere: scope::Elsewhere::default(),
         scopes: scope::Scopes::default(),
         diagnostics: Vec::new(),
         needs: Vec::new(),
@@ -55,9 +57,10 @@ struct File<'a> {
     source: &'a SourceFile,
     host: &'a Host,
     settings: &'a Settings,
+    targets: Targets<'a>,
     /// The targets that conditions leave, once they have been asked for.
     possible: FxHashMap<(Vec<Guard>, Vec<String>), TargetSet>,
-    leaked: scope::Leaked,
+    elsewhere: scope::Elsewhere,
     scopes: scope::Scopes,
     diagnostics: Vec<Diagnostic>,
     /// What each statement needs, with the function that it stands in.
@@ -81,15 +84,11 @@ impl File<'_> {
         if guards.is_empty() && arguments.is_empty() {
             return target::every();
         }
-        let (host, named) = (self.host, &self.settings.guards);
         let key = (guards, arguments.to_vec());
-        let find = |(guards, arguments): &(Vec<Guard>, Vec<String>)| {
-            target::possible(host, guards, arguments, named)
-        };
         if let Some(known) = self.possible.get(&key) {
             return *known;
         }
-        let found = find(&key);
+        let found = self.targets.possible(&key.0, arguments);
         self.possible.insert(key, found);
         found
     }
@@ -102,7 +101,7 @@ impl File<'_> {
             host: self.host,
             source: self.source,
             settings: self.settings,
-            leaked: &self.leaked,
+            elsewhere: &self.elsewhere,
         };
         let Some(outcome) = statement::check(&context) else { return };
         self.diagnostics.extend(outcome.diagnostics);
@@ -117,7 +116,8 @@ fn requirements(source: &SourceFile, needs: Vec<(Option<Span>, Span, Needs)>) ->
     let mut functions: Vec<Requirement> = Vec::new();
     for (function, statement, needs) in needs {
         let span = function.unwrap_or(statement);
-        match functions.iter_mut().find(|known| known.span == span) {
+        // Statements stand in the order of the text.
+        match functions.last_mut().filter(|last| last.span == span) {
             Some(known) => known.needs = known.needs.with(needs),
             None => {
                 let name = function.map_or_else(String::new, |name| source.slice(name).to_string());

@@ -8,22 +8,38 @@ use super::rules::{FIXED_LABEL, UNBALANCED_SCOPE, UNSCOPED_REGISTER};
 use crate::diagnostic::Diagnostic;
 use crate::extract::Host;
 use crate::program::Program;
-use crate::source::Span;
+use crate::source::{SourceFile, Span};
 use crate::syntax::ast::StatementKind;
 use crate::types::Space;
 
-/// The names that statements declare outside of a block that they close themselves.
+/// The names that something else in the file may declare: statements, outside of a block that they close
+/// themselves; and the C++ text, for the linker.
 #[derive(Default)]
-pub struct Leaked {
+pub struct Elsewhere {
     names: OnceCell<FxHashSet<String>>,
 }
 
-impl Leaked {
-    /// Whether some statement of `host` declares `name` for others.
-    pub fn contains(&self, host: &Host, name: &str) -> bool {
-        let variants = || host.statements.iter().flat_map(|asm| &asm.variants);
-        self.names.get_or_init(|| variants().flat_map(|v| leaked(&v.template.text)).collect()).contains(name)
+impl Elsewhere {
+    /// Whether `name` may be one of them.
+    pub fn contains(&self, source: &SourceFile, host: &Host, name: &str) -> bool {
+        self.names.get_or_init(|| names(source, host)).contains(name)
     }
+}
+
+fn names(source: &SourceFile, host: &Host) -> FxHashSet<String> {
+    let templates = host.statements.iter().flat_map(|asm| &asm.variants).map(|variant| &variant.template);
+    let leaked = templates.flat_map(|template| leaked(&template.text));
+    let lines = source.text().lines().filter(|line| is_external(line));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let external = lines.flat_map(|line| line.split(move |c: char| !is_word(c)));
+    leaked.chain(external.map(str::to_string)).collect()
+}
+
+/// Whether a line may declare what PTX knows by the same name. Functions are not meant: they are only called.
+fn is_external(line: &str) -> bool {
+    let has = |word: &str| line.contains(word);
+    let is_variable = has("__shared__") || has("__constant__") || has("__managed__");
+    is_variable || has("extern \"C\"") || (has("__device__") && !has("("))
 }
 
 /// The names in declarations and labels of `text` that are in force at its end.

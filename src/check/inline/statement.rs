@@ -3,7 +3,7 @@
 use super::gates::{self, Meant};
 use super::place::{self, Places};
 use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
-use super::scope::{Leaked, Outer};
+use super::scope::{Elsewhere, Outer};
 use super::{constraint, holes};
 use crate::check::{NOT_CHECKED, Settings, statement_rules, text, value};
 use crate::diagnostic::{Diagnostic, Severity};
@@ -27,7 +27,7 @@ pub struct Context<'a> {
     pub host: &'a Host,
     pub source: &'a SourceFile,
     pub settings: &'a Settings,
-    pub leaked: &'a Leaked,
+    pub elsewhere: &'a Elsewhere,
 }
 
 /// What a statement gave; places are those of the file.
@@ -203,8 +203,9 @@ fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<
         let number = name.strip_prefix('%').and_then(|digits| digits.parse::<usize>().ok());
         match number.filter(|_| unknown) {
             Some(number) => missing.push((problem.span, number)),
-            None if unknown && (is_declared_elsewhere(context, name) || is_called(program, problem.span)) => {
-            }
+            None if unknown
+                && (context.elsewhere.contains(context.source, context.host, name)
+                    || is_called(program, problem.span)) => {}
             None => program.problems.push(problem),
         }
     }
@@ -218,21 +219,6 @@ fn is_called(program: &Program, span: Span) -> bool {
             |inst: &Inst| program.form(routine, inst).map(FormMeaning::of) == Some(FormMeaning::Call);
         routine.instructions.iter().any(|inst| program.span(routine, inst).contains(span) && is_call(inst))
     })
-}
-
-/// Whether another statement, or a variable of the file with a name for the linker, may be meant.
-fn is_declared_elsewhere(context: &Context, name: &str) -> bool {
-    if context.leaked.contains(context.host, name) {
-        return true;
-    }
-    let external = |line: &str| {
-        ["extern \"C\"", "__shared__", "__device__", "__constant__", "__managed__"]
-            .iter()
-            .any(|w| line.contains(w))
-    };
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut lines = context.source.text().lines().filter(|line| external(line));
-    lines.any(|line| line.split(|c: char| !is_word(c)).any(|word| word == name))
 }
 
 fn no_such_operand(span: Span, number: usize, count: usize) -> Diagnostic {

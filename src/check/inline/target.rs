@@ -1,5 +1,9 @@
 //! For which targets a statement is compiled, as far as the conditions around it tell.
 
+use std::cell::{Cell, RefCell};
+
+use rustc_hash::FxHashMap;
+
 use crate::extract::condition::Macros;
 use crate::extract::{Body, Guard, Host};
 use crate::isa::table::TARGETS;
@@ -8,14 +12,29 @@ use crate::isa::{TargetId, TargetSet};
 /// Macros that say something about the target, by what they stand for.
 pub type Guards = [(String, TargetSet)];
 
-/// The targets for which all of `guards`, and the macros that take the statement as an argument, may hold.
-pub fn possible(host: &Host, guards: &[Guard], arguments: &[String], named: &Guards) -> TargetSet {
-    let compiled = |target: &TargetId| {
-        let macros = ForTarget { target: *target, host, named, depth: 0 };
-        guards.iter().all(|guard| macros.may_hold(*guard))
-            && arguments.iter().all(|name| macros.argument(name) != Some(false))
-    };
-    TargetId::all().filter(compiled).fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
+/// For which targets the parts of one text are compiled.
+pub struct Targets<'a> {
+    each: Vec<ForTarget<'a>>,
+}
+
+impl<'a> Targets<'a> {
+    /// For a text.
+    pub fn new(host: &'a Host, named: &'a Guards) -> Targets<'a> {
+        let one =
+            |target| ForTarget { target, host, named, defined: RefCell::default(), depth: Cell::new(0) };
+        Targets { each: TargetId::all().map(one).collect() }
+    }
+
+    /// The targets for which all of `guards`, and the macros that take the statement as an argument, may
+    /// hold.
+    pub fn possible(&self, guards: &[Guard], arguments: &[String]) -> TargetSet {
+        let compiled = |macros: &&ForTarget| {
+            guards.iter().all(|guard| macros.may_hold(*guard))
+                && arguments.iter().all(|name| macros.argument(name) != Some(false))
+        };
+        let those = self.each.iter().filter(compiled).map(|macros| macros.target);
+        those.fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
+    }
 }
 
 /// The targets with the lowest number of the set, with every suffix that it has.
@@ -65,9 +84,14 @@ struct ForTarget<'a> {
     target: TargetId,
     host: &'a Host,
     named: &'a Guards,
+    /// Whether macros of the text are defined, once that has been asked.
+    defined: RefCell<FxHashMap<String, Option<bool>>>,
     /// Definitions that are being followed.
-    depth: u32,
+    depth: Cell<u32>,
 }
+
+/// So many definitions are followed from one to the next.
+const DEEPEST: u32 = 32;
 
 impl ForTarget<'_> {
     fn may_hold(&self, guard: Guard) -> bool {
@@ -117,26 +141,36 @@ impl ForTarget<'_> {
     /// macro is taken to be undefined.
     fn defined_here(&self, name: &str) -> Option<bool> {
         let definitions = self.host.macros.get(name)?;
-        // A definition under the condition that there is none guards against a second reading of the file.
-        if self.depth > 3 {
+        if let Some(known) = self.defined.borrow().get(name) {
+            return *known;
+        }
+        if self.depth.get() > DEEPEST {
             return None;
         }
-        let inner = ForTarget { depth: self.depth + 1, ..*self };
-        let state = |guards: &[Guard]| {
-            let condition = |guard: &Guard| &inner.host.conditions[guard.condition as usize];
-            let each = guards.iter().map(|guard| Some(condition(guard).holds(&inner)? == guard.holds));
-            each.fold(Some(true), |all, one| match (all, one) {
-                (Some(false), _) | (_, Some(false)) => Some(false),
-                (Some(true), Some(true)) => Some(true),
-                _ => None,
-            })
-        };
+        self.depth.set(self.depth.get() + 1);
+        // A definition under the condition that there is none guards against a second reading of the file:
+        // whoever asks meanwhile learns nothing.
+        self.defined.borrow_mut().insert(name.to_string(), None);
         let mut states = definitions.iter().map(|definition| match definition.body {
             Body::Undefined => None,
-            _ => state(&definition.guards),
+            _ => self.all_hold(&definition.guards),
         });
-        let first = states.next()?;
-        states.all(|other| other == first).then_some(first).flatten()
+        let first = states.next().flatten();
+        let found = states.all(|other| other == first).then_some(first).flatten();
+        self.depth.set(self.depth.get() - 1);
+        self.defined.borrow_mut().insert(name.to_string(), found);
+        found
+    }
+
+    /// Whether all of the conditions hold.
+    fn all_hold(&self, guards: &[Guard]) -> Option<bool> {
+        let condition = |guard: &Guard| &self.host.conditions[guard.condition as usize];
+        let each = guards.iter().map(|guard| Some(condition(guard).holds(self)? == guard.holds));
+        each.fold(Some(true), |all, one| match (all, one) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        })
     }
 
     /// The name before the argument that holds the statement, as in CCCL's macros that choose by target.
