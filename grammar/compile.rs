@@ -63,6 +63,7 @@ struct Op {
     text: String,
     family: String,
     open: bool,
+    wide: bool,
     hints: Vec<(String, String)>,
     rows: Vec<Row>,
 }
@@ -152,6 +153,8 @@ fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
         }
         if line == "open" {
             grammar.ops.last_mut().expect("checked").open = true;
+        } else if line == "wide" {
+            grammar.ops.last_mut().expect("checked").wide = true;
         } else if word == "hint" {
             let (about, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             let hint = (about.trim_start_matches('-').to_string(), text.trim().to_string());
@@ -267,6 +270,7 @@ fn op_header(rest: &str, family: &str) -> Result<Op> {
         text: text.trim().into(),
         family: family.into(),
         open: false,
+        wide: false,
         hints: Vec::new(),
         rows: Vec::new(),
     })
@@ -837,7 +841,7 @@ impl OperandParser<'_> {
         let parts = split_outside(inner, ',');
         let (name, attributes) = parts[0].split_once(':').unwrap_or((parts[0], ""));
         self.grammar.args.insert(name.trim().to_string());
-        let (mut space, mut mbar) = ("SpaceSpec::Generic".to_string(), false);
+        let (mut space, mut mbar, mut narrow) = ("SpaceSpec::Generic".to_string(), false, false);
         let mut should = "None";
         let (mut align, mut bytes) = ("Extent::None".to_string(), "Extent::None".to_string());
         for word in attributes.split_whitespace() {
@@ -848,6 +852,8 @@ impl OperandParser<'_> {
                 // Generic; the word is for readers.
             } else if word == "any" {
                 space = "SpaceSpec::Any".into();
+            } else if word == "narrow" {
+                narrow = true;
             } else if word == "tmem" {
                 space = "SpaceSpec::Tensor".into();
             } else if let Some(text) = word.strip_prefix("should=") {
@@ -866,7 +872,8 @@ impl OperandParser<'_> {
             }
         }
         let spec = format!(
-            "AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, align: {align}, bytes: {bytes} }}"
+            "AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, narrow: {narrow}, align: {align}, \
+             bytes: {bytes} }}"
         );
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
@@ -1078,13 +1085,15 @@ fn emit(grammar: &mut Grammar) -> Result<String> {
     grammar.ops.sort_by(|a, b| a.name.cmp(&b.name));
     for op in &grammar.ops {
         put!(
-            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, hints: &{:?}, rows: &[",
+            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, wide: {}, family: {:?}, \
+             hints: &{:?}, rows: &[",
             op.name,
             op.section,
             op.text,
             op.open,
             op.family,
             op.hints
+            op.wide,
         );
         for row in &op.rows {
             emit_row(&mut out, &mut shared, row);

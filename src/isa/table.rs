@@ -141,6 +141,8 @@ pub struct Op {
     pub text: &'static str,
     /// Not described completely: what no row matches is unknown, not wrong.
     pub open: bool,
+    /// ptxas makes no code for it with a generic or global address in a register that is too narrow.
+    pub wide: bool,
     /// What to say to someone who used a modifier that the instruction does not have (`.word`), or
     /// whose target or version does not suffice (`""`): the modifier and the advice.
     pub hints: &'static [(&'static str, &'static str)],
@@ -416,6 +418,8 @@ pub struct AddressSpec {
     pub mbar: bool,
     /// Required alignment in bytes.
     pub align: Extent,
+    /// ptxas makes code with a narrow register here, though the instruction is `wide`.
+    pub narrow: bool,
     /// Bytes accessed.
     pub bytes: Extent,
 }
