@@ -766,6 +766,7 @@ impl OperandParser<'_> {
         let mut text = text.trim();
         let (mut constants, mut sink) = (if written { "Never" } else { "Allowed" }, "None".to_string());
         let (mut special, mut symbol) = (false, "SymbolSpec::No".to_string());
+        let mut braces = false;
         loop {
             if let Some((head, space)) = text.rsplit_once("&.") {
                 let variant = space_variant(&format!(".{space}"));
@@ -785,6 +786,7 @@ impl OperandParser<'_> {
                 Some(b'#') => constants = "Only",
                 Some(b'?') => sink = "Some(GateId(0))".into(),
                 Some(b'%') => special = true,
+                Some(b'~') => braces = true,
                 Some(b'&') => symbol = "SymbolSpec::Any".into(),
                 _ => break,
             }
@@ -797,7 +799,7 @@ impl OperandParser<'_> {
         let ty = self.type_spec(text)?;
         Ok(format!(
             "Value {{ ty: {ty}, wider: {wider}, constants: Constants::{constants}, sink: {sink}, \
-             special: {special}, symbol: {symbol}, negatable: {negatable} }}"
+             special: {special}, symbol: {symbol}, negatable: {negatable}, braces: {braces} }}"
         ))
     }
 
@@ -850,10 +852,10 @@ impl OperandParser<'_> {
                 (align, bytes) = ("Extent::Fixed(8)".into(), "Extent::Fixed(8)".into());
             } else if word == "tensormap" || word == "generic" {
                 // Generic; the word is for readers.
-            } else if word == "any" {
-                space = "SpaceSpec::Any".into();
             } else if word == "narrow" {
                 narrow = true;
+            } else if word == "any" {
+                space = "SpaceSpec::Any".into();
             } else if word == "tmem" {
                 space = "SpaceSpec::Tensor".into();
             } else if let Some(text) = word.strip_prefix("should=") {
@@ -1091,9 +1093,9 @@ fn emit(grammar: &mut Grammar) -> Result<String> {
             op.section,
             op.text,
             op.open,
+            op.wide,
             op.family,
             op.hints
-            op.wide,
         );
         for row in &op.rows {
             emit_row(&mut out, &mut shared, row);

@@ -159,6 +159,13 @@ impl Fit<'_> {
         }
         match (&spec.shape, given) {
             (Shape::Any | Shape::Rest, _) => Ok(()),
+            (Shape::Value(value), Actual::Vector(first, 1)) if value.braces => {
+                let given = self.actual[usize::from(first)];
+                if matches!(given, Actual::Int | Actual::Float(_) | Actual::Constant) {
+                    return Err((Some(0), Reason::NeedsRegister));
+                }
+                self.element(value, spec.access, given).map_err(|reason| (Some(0), reason))
+            }
             (Shape::Value(value), _) => self.value(value, spec.access, given).map_err(whole),
             (Shape::Sink(gate), Actual::Sink) => {
                 self.needs = self.needs.and(*gate);

@@ -339,6 +339,8 @@ pub struct Value {
     pub symbol: SymbolSpec,
     /// May it be `!p`?
     pub negatable: bool,
+    /// May it stand in braces of its own, `{r}`?
+    pub braces: bool,
 }
 
 /// Whether the address of a variable is taken.
@@ -416,10 +418,10 @@ pub struct AddressSpec {
     pub should: Option<Space>,
     /// Whether it is an mbarrier object.
     pub mbar: bool,
-    /// Required alignment in bytes.
-    pub align: Extent,
     /// ptxas makes code with a narrow register here, though the instruction is `wide`.
     pub narrow: bool,
+    /// Required alignment in bytes.
+    pub align: Extent,
     /// Bytes accessed.
     pub bytes: Extent,
 }
