@@ -336,6 +336,14 @@ fn register(value: &Value, ty: Type, given: Actual) -> Result<(), Reason> {
         {
             Ok(())
         }
+        // ptxas takes a packed register for an integer where the opcode names the type.
+        Actual::Register { ty: Type::F16x2, vector: 1 }
+            if !matches!(value.ty, TypeSpec::Fixed(_))
+                && ty.class() == TypeClass::Integer
+                && register_fits(ty, Type::B32, value.wider) =>
+        {
+            Ok(())
+        }
         _ => Err(Reason::Type(ty)),
     }
 }
