@@ -63,6 +63,7 @@ struct Op {
     text: String,
     family: String,
     open: bool,
+    wide: bool,
     hints: Vec<(String, String)>,
     rows: Vec<Row>,
 }
@@ -152,6 +153,8 @@ fn read_file(grammar: &mut Grammar, file: &str, text: &str) -> Result<()> {
         }
         if line == "open" {
             grammar.ops.last_mut().expect("checked").open = true;
+        } else if line == "wide" {
+            grammar.ops.last_mut().expect("checked").wide = true;
         } else if word == "hint" {
             let (about, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             let hint = (about.trim_start_matches('-').to_string(), text.trim().to_string());
@@ -267,6 +270,7 @@ fn op_header(rest: &str, family: &str) -> Result<Op> {
         text: text.trim().into(),
         family: family.into(),
         open: false,
+        wide: false,
         hints: Vec::new(),
         rows: Vec::new(),
     })
@@ -762,6 +766,7 @@ impl OperandParser<'_> {
         let mut text = text.trim();
         let (mut constants, mut sink) = (if written { "Never" } else { "Allowed" }, "None".to_string());
         let (mut special, mut symbol) = (false, "SymbolSpec::No".to_string());
+        let mut braces = false;
         loop {
             if let Some((head, space)) = text.rsplit_once("&.") {
                 let variant = space_variant(&format!(".{space}"));
@@ -781,6 +786,7 @@ impl OperandParser<'_> {
                 Some(b'#') => constants = "Only",
                 Some(b'?') => sink = "Some(GateId(0))".into(),
                 Some(b'%') => special = true,
+                Some(b'~') => braces = true,
                 Some(b'&') => symbol = "SymbolSpec::Any".into(),
                 _ => break,
             }
@@ -793,7 +799,7 @@ impl OperandParser<'_> {
         let ty = self.type_spec(text)?;
         Ok(format!(
             "Value {{ ty: {ty}, wider: {wider}, constants: Constants::{constants}, sink: {sink}, \
-             special: {special}, symbol: {symbol}, negatable: {negatable} }}"
+             special: {special}, symbol: {symbol}, negatable: {negatable}, braces: {braces} }}"
         ))
     }
 
@@ -837,7 +843,7 @@ impl OperandParser<'_> {
         let parts = split_outside(inner, ',');
         let (name, attributes) = parts[0].split_once(':').unwrap_or((parts[0], ""));
         self.grammar.args.insert(name.trim().to_string());
-        let (mut space, mut mbar) = ("SpaceSpec::Generic".to_string(), false);
+        let (mut space, mut mbar, mut narrow) = ("SpaceSpec::Generic".to_string(), false, false);
         let mut should = "None";
         let (mut align, mut bytes) = ("Extent::None".to_string(), "Extent::None".to_string());
         for word in attributes.split_whitespace() {
@@ -846,6 +852,8 @@ impl OperandParser<'_> {
                 (align, bytes) = ("Extent::Fixed(8)".into(), "Extent::Fixed(8)".into());
             } else if word == "tensormap" || word == "generic" {
                 // Generic; the word is for readers.
+            } else if word == "narrow" {
+                narrow = true;
             } else if word == "any" {
                 space = "SpaceSpec::Any".into();
             } else if word == "tmem" {
@@ -866,7 +874,8 @@ impl OperandParser<'_> {
             }
         }
         let spec = format!(
-            "AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, align: {align}, bytes: {bytes} }}"
+            "AddressSpec {{ space: {space}, should: {should}, mbar: {mbar}, narrow: {narrow}, align: {align}, \
+             bytes: {bytes} }}"
         );
         let shape = if parts.len() == 1 {
             format!("Shape::Address({spec})")
@@ -1078,11 +1087,13 @@ fn emit(grammar: &mut Grammar) -> Result<String> {
     grammar.ops.sort_by(|a, b| a.name.cmp(&b.name));
     for op in &grammar.ops {
         put!(
-            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, family: {:?}, hints: &{:?}, rows: &[",
+            "Op {{ name: {:?}, section: {:?}, text: {:?}, open: {}, wide: {}, family: {:?}, \
+             hints: &{:?}, rows: &[",
             op.name,
             op.section,
             op.text,
             op.open,
+            op.wide,
             op.family,
             op.hints
         );

@@ -313,6 +313,25 @@ fn accepted_faults_are_found() {
     compare("accepted_but_wrong", rules.len(), missed, 95.0);
 }
 
+/// A 32-bit register as a generic or global address: an error where ptxas makes no code, a warning where
+/// it does. One row for each instruction and operand that is such an address.
+#[test]
+fn narrow_addresses_are_errors_exactly_where_ptxas_makes_no_code() {
+    let mut failures = Failures::default();
+    for row in rows("oracle/narrow.tsv") {
+        let (_, text) = frame(&row[1], &row[2], &row[3]);
+        let checked = check_text("snippet.ptx", &text, &Settings::default());
+        let narrow = |d: &&Diagnostic| d.rule.name == "narrow-address";
+        let found: Vec<Severity> = checked.diagnostics.iter().filter(narrow).map(|d| d.severity).collect();
+        let wanted = if verdict(&row[4]) { Severity::Warning } else { Severity::Error };
+        if found != [wanted] {
+            failures.push(format!("{}   [{} {}] wants {wanted:?}: {found:?}", row[1], row[2], row[3]));
+        }
+    }
+    failures
+        .report("Say `wide` in grammar/*.isa where ptxas makes no code with a narrow address, only there.");
+}
+
 fn verdict(text: &str) -> bool {
     match text.split(' ').next() {
         Some("accept") => true,

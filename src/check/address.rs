@@ -94,8 +94,10 @@ impl Site<'_> {
                 _ => continue,
             };
             let span = self.program.operand_span(self.routine, self.inst, index);
-            self.width(address, base, span, out);
-            self.map_width(spec, base, span, out);
+            match spec.arg {
+                Arg::Map => self.map_width(address, base, span, out),
+                _ => self.width(address, base, span, out),
+            }
             self.offset(base, offset, span, out);
             let demand = Demand {
                 spec,
@@ -156,12 +158,9 @@ impl Site<'_> {
 
     /// "`dst` of `cp.async.ca`"
     fn operand_name(&self, spec: &Operand) -> String {
-        let syntax = self.program.syntax(self.routine, self.inst);
-        match &self.program.opcodes[syntax.opcode.0 as usize] {
-            isa::Opcode::Known { op, .. } => {
-                format!("`{}` of `{}`", spec.arg.text(), text::name(op, self.found))
-            }
-            _ => format!("`{}`", spec.arg.text()),
+        match self.op() {
+            Some(op) => format!("`{}` of `{}`", spec.arg.text(), text::name(op, self.found)),
+            None => format!("`{}`", spec.arg.text()),
         }
     }
 
@@ -193,13 +192,21 @@ impl Site<'_> {
         } else {
             format!("`{name}` is a `{}` register, too narrow for an address", register.ty)
         };
+        // Where ptxas makes code, an offset in the window of a CTA may well fit.
+        let refused = self.refuses_narrow(address);
+        let severity = match wide {
+            true if refused || bits < 32 => Severity::Error,
+            _ => Severity::Warning,
+        };
         let mut diagnostic = Diagnostic::new(&NARROW_ADDRESS, span, message)
+            .severity(severity)
             .label(format!("{bits} bits"))
             .also(register.span, "declared here");
         if wide && bits >= 32 {
-            diagnostic = diagnostic.note(
-                "ptxas accepts it while it parses; with most instructions it refuses to generate code for sm_90 and later",
-            );
+            diagnostic = diagnostic.note(match refused {
+                true => "ptxas accepts it while it parses, and refuses to generate code",
+                false => "ptxas accepts it with this instruction; the upper half of the address is lost",
+            });
             if let (None, SpaceSpec::Slot(slot)) = (space, address.space) {
                 diagnostic = self.spell_space(diagnostic, slot.into(), base);
             }
@@ -252,15 +259,29 @@ impl Site<'_> {
         spaces.next().is_none().then_some(only.modifier)
     }
 
+    /// Whether ptxas makes no code with a generic or global address in 32 bits.
+    fn refuses_narrow(&self, address: &AddressSpec) -> bool {
+        !address.narrow && self.op().is_some_and(|op| op.wide)
+    }
+
+    fn op(&self) -> Option<&'static isa::table::Op> {
+        let syntax = self.program.syntax(self.routine, self.inst);
+        match &self.program.opcodes[syntax.opcode.0 as usize] {
+            isa::Opcode::Known { op, .. } => Some(op),
+            _ => None,
+        }
+    }
+
     /// The address of a tensor map is generic, whatever variable may stand there. ptxas takes a narrow
-    /// register and extends it with zeros.
-    fn map_width(&self, spec: &Operand, base: Base, span: Span, out: &mut Vec<Diagnostic>) {
+    /// register with most instructions, and extends it with zeros.
+    fn map_width(&self, address: &AddressSpec, base: Base, span: Span, out: &mut Vec<Diagnostic>) {
         let Base::Register(id) = base else { return };
         let register = self.routine.register(id);
         let bits = register.ty.bits();
-        if spec.arg != Arg::Map || !(32..64).contains(&bits) || self.program.header.address_size != 64 {
+        if !(32..64).contains(&bits) || self.program.header.address_size != 64 {
             return;
         }
+        let severity = if self.refuses_narrow(address) { Severity::Error } else { Severity::Warning };
         let name = self.program.module.name(register.symbol);
         let message = format!(
             "a tensor map has a generic address of 64 bits; `{name}` is a `{}` register",
@@ -268,7 +289,7 @@ impl Site<'_> {
         );
         out.push(
             Diagnostic::new(&NARROW_ADDRESS, span, message)
-                .severity(Severity::Warning)
+                .severity(severity)
                 .label(format!("{bits} bits"))
                 .also(register.span, "declared here")
                 .help("use a 64-bit register"),

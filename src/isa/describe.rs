@@ -195,6 +195,9 @@ fn value_kind(row: &Row, value: &Value, access: Access) -> String {
     if value.special {
         what.push_str(", may be a special register");
     }
+    if value.braces {
+        what.push_str(", may stand in braces");
+    }
     match value.symbol {
         SymbolSpec::No => {}
         SymbolSpec::Any => what.push_str(", may be the address of a variable"),

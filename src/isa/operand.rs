@@ -182,6 +182,13 @@ impl Fit<'_> {
         }
         match (&spec.shape, given) {
             (Shape::Any | Shape::Rest, _) => Ok(()),
+            (Shape::Value(value), Actual::Vector(first, 1)) if value.braces => {
+                let given = self.actual[usize::from(first)];
+                if matches!(given, Actual::Int | Actual::Float(_) | Actual::Constant) {
+                    return Err(Misfit::whole(Reason::NeedsRegister).within(0));
+                }
+                self.element(value, spec.access, given).map_err(|reason| Misfit::whole(reason).within(0))
+            }
             (Shape::Value(value), _) => self.value(value, spec.access, given).map_err(whole),
             (Shape::Sink(gate), Actual::Sink) => {
                 self.needs = self.needs.and(*gate);
@@ -348,6 +355,14 @@ fn register(value: &Value, ty: Type, given: Actual) -> Result<(), Reason> {
         Actual::Special { ty: Type::U32, vector: 1 } if ty.bits() == 16 => Ok(()),
         Actual::Register { ty: given, vector: 1 } | Actual::Special { ty: given, vector: 1 }
             if register_fits(ty, given, value.wider) =>
+        {
+            Ok(())
+        }
+        // ptxas takes a packed register for an integer where the opcode names the type.
+        Actual::Register { ty: Type::F16x2, vector: 1 }
+            if !matches!(value.ty, TypeSpec::Fixed(_))
+                && ty.class() == TypeClass::Integer
+                && register_fits(ty, Type::B32, value.wider) =>
         {
             Ok(())
         }

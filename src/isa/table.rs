@@ -141,6 +141,8 @@ pub struct Op {
     pub text: &'static str,
     /// Not described completely: what no row matches is unknown, not wrong.
     pub open: bool,
+    /// ptxas makes no code for it with a generic or global address in a register that is too narrow.
+    pub wide: bool,
     /// What to say to someone who used a modifier that the instruction does not have (`.word`), or
     /// whose target or version does not suffice (`""`): the modifier and the advice.
     pub hints: &'static [(&'static str, &'static str)],
@@ -337,6 +339,8 @@ pub struct Value {
     pub symbol: SymbolSpec,
     /// May it be `!p`?
     pub negatable: bool,
+    /// May it stand in braces of its own, `{r}`?
+    pub braces: bool,
 }
 
 /// Whether the address of a variable is taken.
@@ -414,6 +418,8 @@ pub struct AddressSpec {
     pub should: Option<Space>,
     /// Whether it is an mbarrier object.
     pub mbar: bool,
+    /// ptxas makes code with a narrow register here, though the instruction is `wide`.
+    pub narrow: bool,
     /// Required alignment in bytes.
     pub align: Extent,
     /// Bytes accessed.

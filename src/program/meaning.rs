@@ -427,6 +427,8 @@ impl Meaning {
             | F::MmaBit
             | F::MmaF8
             | F::MmaScaled
+            | F::MmaSparse
+            | F::MmaSparseScaled
             | F::WgmmaMmaAsyncF16
             | F::WgmmaMmaAsyncF32
             | F::WgmmaMmaAsyncTf32

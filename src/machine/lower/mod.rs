@@ -439,6 +439,8 @@ impl<'a, 'b> Lowerer<'a, 'b> {
             F::Istypep
             | F::Discard
             | F::MmaScaled
+            | F::MmaSparse
+            | F::MmaSparseScaled
             | F::TensormapQueryAllocClassLarge
             | F::MultimemStAsync
             | F::MultimemRedAsync

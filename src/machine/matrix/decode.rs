@@ -6,9 +6,10 @@ use super::mma::{Arithmetic, Mma};
 use super::round::Rounding;
 use crate::isa::{Mod, RowMatch};
 
-/// The multiplication that `found` spells; none if it is another instruction or one with scaled blocks.
+/// The multiplication that `found` spells; none if it is another instruction, or one with scaled blocks or a
+/// sparse matrix.
 pub(super) fn decode(found: &RowMatch) -> Option<Mma> {
-    if found.has(Mod::BlockScale) {
+    if [Mod::BlockScale, Mod::Sp, Mod::SpOrderedMetadata].iter().any(|other| found.has(*other)) {
         return None;
     }
     let (m, k) = found.meanings().find_map(extent)?;

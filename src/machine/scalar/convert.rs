@@ -216,7 +216,7 @@ pub fn pack(to: Float, lanes: Lanes, rounding: Rounding, flags: Flags, scaled: b
 pub fn repack(to: Float, from: Float, rounding: Rounding, flags: Flags, scaled: bool, s: [u64; 4]) -> u64 {
     (0..2).fold(0, |result, lane| {
         let parts = widen(from, s[0] >> (lane * from.lane_bits()));
-        let direction = if matches!(from, Float::S2f6) { 1 } else { -1 };
+        let direction = if matches!(to, Float::S2f6) { -1 } else { 1 };
         let parts = if scaled { scale_by(parts, s[1] >> (8 * lane), direction) } else { parts };
         result | one(to, parts, rounding, flags, None) << (lane * to.lane_bits())
     })

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::op::{Flags, Rounding};
 use super::*;
 use crate::isa::{Form, RowMatch};
 use crate::program::{Inst, Options, Program, RegisterId, Routine, Value};
@@ -286,6 +287,15 @@ fn integers_survive_a_wide_enough_float() {
             assert_eq!(back, x & int.mask(), "{int:?} {float:?}");
         }
     }
+}
+
+/// 1.5 and -2 with the scales 2 and 1/2.
+#[test]
+fn a_scale_multiplies_what_is_widened() {
+    let sources = [0xc03c, 0x7e80, 0, 0];
+    let flags = Flags::default();
+    let widened = convert::repack(Float::Bf16, Float::E4m3, Rounding::Nearest, flags, true, sources);
+    assert_eq!(widened, 0xbf80_4040);
 }
 
 #[test]
