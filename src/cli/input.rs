@@ -66,7 +66,8 @@ fn endings() -> String {
 
 /// The files below `directory` that may hold PTX, sorted; what .gitignore excludes is left out.
 fn files_below(directory: &Path) -> Vec<PathBuf> {
-    let walk = ignore::WalkBuilder::new(directory).build();
+    // Of a folder that is no repository, too.
+    let walk = ignore::WalkBuilder::new(directory).require_git(false).build();
     let mut files: Vec<PathBuf> = walk
         .flatten()
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))

@@ -254,7 +254,10 @@ impl Reader<'_> {
         }
         let named = |name: &str| operands.iter().position(|o: &Operand| o.name.as_deref() == Some(name));
         let pieces = self.pieces(sections.first().copied().unwrap_or_default());
-        let template = Template::new(&pieces, Dialect::Percent, &named);
+        let mut template = Template::new(&pieces, Dialect::Percent, &named);
+        // A string that only the compiler knows.
+        let is_text = |operand: &Operand| operand.constraint.as_deref() == Some("C");
+        (0..operands.len()).filter(|n| is_text(&operands[*n])).for_each(|n| template.hide(n));
         let memory = sections.get(3).is_some_and(|clobbers| self.clobbers_memory(clobbers));
         Variant {
             guards: way.guards.get(outer..).unwrap_or_default().to_vec(),

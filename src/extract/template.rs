@@ -100,6 +100,17 @@ impl Template {
         template
     }
 
+    /// Takes references to `operand` for text that is not known, wherever they stand.
+    pub fn hide(&mut self, operand: usize) {
+        let is_new = |reference: &&Reference| {
+            reference.operand == operand && !self.holes.iter().any(|hole| hole.span == reference.span)
+        };
+        let hole = |r: &Reference| Hole { span: r.span, host: self.to_host(r.span), operand: None };
+        let holes: Vec<Hole> = self.references.iter().filter(is_new).map(hole).collect();
+        self.holes.extend(holes);
+        self.holes.sort_by_key(|hole| hole.span.start);
+    }
+
     fn end(&self) -> u32 {
         self.text.len() as u32
     }
@@ -126,8 +137,8 @@ impl Template {
         let pasted = self.references.iter().filter(|reference| {
             let before = (reference.span.start as usize).checked_sub(1).and_then(|at| bytes.get(at));
             let joined = in_word(before) || matches!(before, Some(b'.' | b':' | b'$'));
-            // `L:%0` is a label before an instruction only if something else follows.
-            joined || in_word(bytes.get(reference.span.end as usize))
+            let after = bytes.get(reference.span.end as usize);
+            joined || in_word(after) || after == Some(&b'.')
         });
         let host = |span: Span| self.to_host(span);
         let holes: Vec<Hole> =

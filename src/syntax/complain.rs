@@ -121,9 +121,10 @@ pub(super) fn single_colon(input: Tokens<'_>, word: Span) {
 
 /// The whole file is source text of another language.
 pub(super) fn cuda_source(span: Span) -> Diagnostic {
-    Diagnostic::new(&SYNTAX_ERROR, span, "this file is CUDA C++, not PTX")
-        .label("not PTX")
-        .help("compile it first, `nvcc -ptx FILE.cu`, and check the PTX that this makes")
+    Diagnostic::new(&SYNTAX_ERROR, span, "this file is CUDA C++, not PTX").label("not PTX").help(
+        "`mbar check FILE.cu` reads its `asm` statements; of the whole program compile PTX first: \
+             `nvcc -ptx FILE.cu`",
+    )
 }
 
 /// An opening bracket's partner is missing at `input`.

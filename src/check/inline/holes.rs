@@ -50,21 +50,36 @@ pub fn fill(template: &Template) -> Filled {
         }
     }
     let mut candidates = vec![template];
-    while let Some(hole) = candidates[0].holes.first().copied().filter(|_| candidates.len() < MOST) {
-        let fill = |template: &Template| -> Vec<Template> {
-            let Some(hole) = template.holes.first().copied() else { return vec![template.clone()] };
-            let with = modifiers(template, &hole);
-            with.iter().map(|text| template.replaced(hole.span, text)).collect()
-        };
-        let filled: Vec<Template> = candidates.iter().flat_map(fill).take(MOST).collect();
-        if filled.is_empty() {
+    while let Some(hole) = candidates[0].holes.first().copied() {
+        let filled: Vec<Template> = candidates.iter().flat_map(fill_first).take(MOST + 1).collect();
+        if filled.is_empty() || filled.len() > MOST {
             cut.push(hole.host);
-            candidates.iter_mut().for_each(|template| cut_statement(template, hole.span));
+            candidates.iter_mut().for_each(cut_first);
         } else {
             candidates = filled;
         }
     }
     Filled { candidates, cut, may_declare }
+}
+
+/// The template with the operand of its first hole, wherever that stands in a word, replaced by each text that
+/// makes a modifier there.
+fn fill_first(template: &Template) -> Vec<Template> {
+    let Some(first) = template.holes.first().copied() else { return vec![template.clone()] };
+    let fill = |text: &&str| {
+        let mut filled = template.clone();
+        while let Some(hole) = filled.holes.iter().find(|hole| hole.operand == first.operand).copied() {
+            filled = filled.replaced(hole.span, text);
+        }
+        filled
+    };
+    modifiers(template, &first).iter().map(fill).collect()
+}
+
+fn cut_first(template: &mut Template) {
+    if let Some(hole) = template.holes.first().copied() {
+        cut_statement(template, hole.span);
+    }
 }
 
 /// The texts that make a modifier of the word around `hole`.

@@ -26,7 +26,8 @@ impl Places<'_> {
         self.variant.operands.get(index as usize)
     }
 
-    fn span(&self, span: Span) -> Span {
+    /// A place of the text in the file.
+    pub fn span(&self, span: Span) -> Span {
         match self.operand(span) {
             Some(operand) => operand.span,
             None if self.template.text.is_empty() => self.statement,

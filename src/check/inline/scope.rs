@@ -86,6 +86,15 @@ pub struct Outer {
 }
 
 impl Outer {
+    /// The same with other places.
+    pub fn placed(self, span: impl Fn(Span) -> Span, finding: impl Fn(Diagnostic) -> Diagnostic) -> Outer {
+        Outer {
+            opened: self.opened.into_iter().map(&span).collect(),
+            closed: self.closed.into_iter().map(&span).collect(),
+            unscoped: self.unscoped.into_iter().map(finding).collect(),
+        }
+    }
+
     /// Of a statement's program; places are those of its text.
     pub fn of(program: &Program, is_unique: impl Fn(Span) -> bool) -> Outer {
         let mut outer = Outer::default();

@@ -1,5 +1,7 @@
 //! One `asm` statement, as one choice of the preprocessor leaves it.
 
+use std::sync::Arc;
+
 use super::gates::{self, Meant};
 use super::place::{self, Places};
 use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
@@ -9,6 +11,7 @@ use crate::check::{NOT_CHECKED, Settings, statement_rules, text, value};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::extract::template::Template;
 use crate::extract::{Asm, Host, Variant};
+use crate::isa::opcode::suggest_op;
 use crate::isa::{Mod, Needs, Opcode, TargetSet};
 use crate::needs;
 use crate::program::flow::Flow;
@@ -16,7 +19,8 @@ use crate::program::meaning::{Effect, Meaning as FormMeaning};
 use crate::program::outside::{Meaning, Outside};
 use crate::program::{Inst, Options, ProblemKind, Program, Routine, Surroundings};
 use crate::source::{SourceFile, Span};
-use crate::syntax::{self, ast::StatementKind};
+use crate::syntax;
+use crate::syntax::ast::{Opcode as Spelling, OpcodeId, StatementKind};
 
 /// A statement and what is around it.
 pub struct Context<'a> {
@@ -45,15 +49,28 @@ pub fn check(context: &Context) -> Option<Outcome> {
         return None;
     }
     let mut early = Vec::new();
-    let constant = |index: usize| {
-        let operand = variant.operands.get(index).filter(|_| index < variant.operands_known)?;
-        matches!(constraint::meaning(operand, &[]), Meaning::Constant(_)).then_some(operand.value)
-    };
-    let template = holes::fill_offsets(&holes::separate(&variant.template, &mut early), &constant);
-    let filled = holes::fill(&template);
+    let template = holes::separate(&variant.template, &mut early);
+    let filled = holes::fill(&holes::fill_offsets(&template, &|index| constant(variant, index)));
+    let (judged, template) = best(context, &filled)?;
+    let places = |template| Places { template, variant, statement: asm.span };
+    let early = early.into_iter().map(|(diagnostic, template)| places(&template).to_host(diagnostic));
+    let to_host = |diagnostic| places(template).to_host(diagnostic);
+    let mut diagnostics: Vec<Diagnostic> = early.chain(judged.diagnostics.into_iter().map(to_host)).collect();
+    if context.settings.verbose {
+        diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
+    }
+    // A macro may open or close a scope, too.
+    let outer = if filled.may_declare { Outer::default() } else { judged.outer };
+    let scope = outer.placed(|span| places(template).span(span), to_host);
+    let unchecked = filled.cut.len() + judged.opaque;
+    Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
+}
+
+/// Of the texts that the template may stand for, the one with the fewest errors.
+fn best<'a>(context: &Context, filled: &'a holes::Filled) -> Option<(Judged, &'a Template)> {
     let mut best: Option<(usize, Judged, &Template)> = None;
     for candidate in &filled.candidates {
-        let judged = Judged::new(context, candidate, &filled)?;
+        let judged = Judged::new(context, candidate, filled)?;
         let errors = judged.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
         if best.as_ref().is_none_or(|(least, ..)| errors < *least) {
             best = Some((errors, judged, candidate));
@@ -62,24 +79,13 @@ pub fn check(context: &Context) -> Option<Outcome> {
             break;
         }
     }
-    let (_, judged, candidate) = best?;
-    let places = |template| Places { template, variant, statement: asm.span };
-    let early = early.iter().map(|(diagnostic, at)| places(at).to_host(diagnostic.clone()));
-    let own = judged.diagnostics.into_iter().map(|diagnostic| places(candidate).to_host(diagnostic));
-    let mut diagnostics: Vec<Diagnostic> = early.chain(own).collect();
-    if context.settings.verbose {
-        diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
-    }
-    let host = |span: &Span| places(candidate).to_host(Diagnostic::new(&NOT_CHECKED, *span, "")).span;
-    // A macro may open or close a scope, too.
-    let outer = if filled.may_declare { Outer::default() } else { judged.outer };
-    let scope = Outer {
-        opened: outer.opened.iter().map(host).collect(),
-        closed: outer.closed.iter().map(host).collect(),
-        unscoped: outer.unscoped.into_iter().map(|d| places(candidate).to_host(d)).collect(),
-    };
-    let unchecked = filled.cut.len() + judged.opaque;
-    Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
+    best.map(|(_, judged, candidate)| (judged, candidate))
+}
+
+/// The value of a constant operand, if it is one.
+fn constant(variant: &Variant, index: usize) -> Option<Option<i64>> {
+    let operand = variant.operands.get(index).filter(|_| index < variant.operands_known)?;
+    matches!(constraint::meaning(operand, &[]), Meaning::Constant(_)).then_some(operand.value)
 }
 
 fn not_checked(context: &Context, span: Span) -> Diagnostic {
@@ -104,7 +110,7 @@ impl Judged {
         let options = Options { target: meant.and_then(Meant::target), version: settings.version() };
         let names = names(template, variant);
         let surroundings = Surroundings { names: &names, more: filled.may_declare };
-        let text: std::sync::Arc<str> = template.text.as_str().into();
+        let text: Arc<str> = template.text.as_str().into();
         let parse = || syntax::parse_statements(SourceFile::new("", text.clone()));
         let resolve = |options| Program::of_statements(parse().module, options, surroundings);
         let parsed = parse();
@@ -132,8 +138,7 @@ impl Judged {
 }
 
 fn opaque(program: &Program) -> usize {
-    let is_opaque =
-        |id: crate::syntax::ast::OpcodeId| matches!(program.opcodes[id.0 as usize], Opcode::Opaque);
+    let is_opaque = |id: OpcodeId| matches!(program.opcodes[id.0 as usize], Opcode::Opaque);
     let routines = program.routines.iter();
     routines
         .map(|r| r.instructions.iter().filter(|inst| is_opaque(program.syntax(r, inst).opcode)).count())
@@ -158,19 +163,31 @@ fn names(template: &Template, variant: &Variant) -> Vec<Outside> {
 
 /// Whether the text is PTX, and not the assembly of some processor or the name of a symbol.
 fn is_ptx(program: &Program, variant: &Variant) -> bool {
-    if !variant.operands.iter().all(constraint::is_known) {
-        return false;
-    }
     let ended = program.module.source.text().contains(';');
-    let opcodes = program.module.opcodes.iter().zip(&program.opcodes);
+    let mut opcodes = program.module.opcodes.iter().zip(&program.opcodes);
+    if !variant.operands.iter().all(constraint::is_known) {
+        // With constraints that CUDA does not have only what is spelled as nowhere else counts.
+        return ended && opcodes.any(|(opcode, known)| is_known(known) && opcode.text.contains('.'));
+    }
     let mut known = opcodes.map(|(opcode, meaning)| match meaning {
         Opcode::Known { .. } if opcode.text.contains('.') => true,
-        Opcode::Misfit { op, .. } if op.name.contains('.') => has_modifier(&opcode.text),
+        Opcode::Misfit { op, .. } if op.name.contains('.') => true,
         // Such as `trap`: processors have these words, too, but end them with the line.
         Opcode::Known { .. } => ended,
-        Opcode::Misfit { .. } | Opcode::Opaque | Opcode::Unknown => ended && has_modifier(&opcode.text),
+        Opcode::Misfit { .. } | Opcode::Opaque => ended && has_modifier(&opcode.text),
+        Opcode::Unknown => ended && (has_modifier(&opcode.text) || is_slip(opcode)),
     });
     known.any(|known| known) || program.routines.iter().any(|routine| declares(program, routine))
+}
+
+fn is_known(opcode: &Opcode) -> bool {
+    matches!(opcode, Opcode::Known { .. })
+}
+
+/// Whether three words or more are nearly those of an instruction.
+fn is_slip(opcode: &Spelling) -> bool {
+    let words: Vec<&str> = opcode.words().collect();
+    words.len() > 2 && !suggest_op(&words).is_empty()
 }
 
 /// Whether a word of the text is a modifier of PTX.

@@ -30,6 +30,17 @@ __device__ void pasted(uint32_t bar, uint32_t addr) {
     asm volatile("tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
                  :: "r"(bar), "n"(CTAS) : "memory");
     asm volatile("mbarrier.arrive.cta_group::%1.shared::cta.b64 _, [%0];" :: "r"(bar), "n"(CTAS) : "memory"); //~ unknown-modifier
+    // The same operand is the same text each time.
+    asm volatile("tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 "tcgen05.relinquish_alloc_permit.cta_group::%1.sync.aligned;"
+                 "tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 "tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 "tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 "tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 "tcgen05.commit.cta_group::%1.mbarrier::arrive::one.shared::cluster.b64 [%0];"
+                 :: "r"(bar), "n"(CTAS) : "memory");
+    asm volatile("%2 %0, %1;" : "=r"(addr) : "r"(bar), "C"(opcode));
+    asm volatile("%2.u32 %0, %1, 1;" : "=r"(addr) : "r"(bar), "C"(opcode));
     asm volatile("mma.%4.sync.aligned {%0}, {%1}, {%2}, {%3};" : "=r"(addr) : "r"(bar), "r"(bar), "r"(bar), "C"(shape));
 }
 
@@ -76,6 +87,14 @@ __device__ void orders(uint32_t dst, const void *map, uint32_t bar, uint32_t par
     asm volatile("{ .reg .pred p; mbarrier.try_wait.shared::cta.parity.b64 p, [%0], %1; }" //~ unknown-modifier
                  :: "r"(bar), "r"(parity) : "memory");
     asm volatile("barrier.cluster.aligned.wait;" ::: "memory"); //~ unknown-instruction
+}
+
+// A misspelt name is told although nothing else says that this is PTX.
+__device__ void slips() {
+    asm volatile("cp.async.comit_group;" ::: "memory"); //~ unknown-modifier
+    asm volatile("cp.asinc.commit_group;" ::: "memory"); //~ unknown-instruction
+    asm volatile("barier.cluster.arive;" ::: "memory"); //~ unknown-instruction
+    asm volatile("mbarrier.arive.shared.b64 _, [%0];" :: "m"(slips) : "memory"); //~ unknown-instruction
 }
 
 // 9. The fourth operand of a copy: a predicate, a register, a constant.
