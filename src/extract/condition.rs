@@ -56,7 +56,7 @@ impl Expression {
         let mut lexer = Lexer::within(text, span);
         let mut tokens = Vec::new();
         loop {
-            let token = lexer.next();
+            let token = lexer.read();
             if token.kind == Kind::End {
                 break;
             }

@@ -106,7 +106,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next word.
-    pub fn next(&mut self) -> Token {
+    pub fn read(&mut self) -> Token {
         loop {
             let start = self.at;
             let Some(&byte) = self.bytes.get(start) else {
@@ -146,7 +146,7 @@ impl<'a> Lexer<'a> {
 
     fn line_comment(&mut self) {
         let start = self.at;
-        self.to_line_end();
+        self.skip_line();
         let span = Span::new(start as u32, self.at as u32);
         if self.slice(span).contains("mbar:") {
             self.comments.push(span);
@@ -154,7 +154,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Goes to the end of the line; a `\` there joins the next one.
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         while self.at < self.bytes.len() && self.peek(0) != b'\n' {
             self.at += self.continuation().max(1);
         }
@@ -325,7 +325,7 @@ mod tests {
         let mut lexer = Lexer::new(text);
         let mut words = Vec::new();
         loop {
-            let token = lexer.next();
+            let token = lexer.read();
             match token.kind {
                 Kind::End => return words,
                 Kind::DefineEnd => words.push("<end>"),

@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
     fn run(&mut self) {
         let mut last = None;
         loop {
-            let token = self.lexer.next();
+            let token = self.lexer.read();
             match token.kind {
                 Kind::End => return,
                 Kind::Directive(directive) => {
@@ -299,7 +299,7 @@ impl<'a> Scanner<'a> {
         let mut ahead = self.lexer.clone();
         let mut tokens = Vec::new();
         loop {
-            let token = ahead.next();
+            let token = ahead.read();
             match token.kind {
                 Kind::DefineEnd | Kind::End => break,
                 _ if tokens.len() > 64 => return Body::Other,
@@ -325,7 +325,7 @@ impl<'a> Scanner<'a> {
         let mut ahead = self.lexer.clone();
         let (mut volatile, mut goto) = (false, false);
         loop {
-            let token = ahead.next();
+            let token = ahead.read();
             match token.kind {
                 Kind::Name if QUALIFIERS.contains(&self.slice(token)) => {
                     volatile |= self.slice(token).contains("volatile");

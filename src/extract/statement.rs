@@ -66,7 +66,7 @@ pub fn collect<'a>(
     let mut crossing: Option<Lexer<'a>> = None;
     loop {
         let before = lexer.clone();
-        let token = lexer.next();
+        let token = lexer.read();
         match token.kind {
             Kind::End | Kind::DefineEnd => return None,
             Kind::Directive(directive) => match directive {
@@ -144,7 +144,7 @@ pub fn collect<'a>(
 fn skip_arms(lexer: &mut Lexer) -> Option<()> {
     let mut depth = 1;
     loop {
-        match lexer.next().kind {
+        match lexer.read().kind {
             Kind::Directive(Directive::If | Directive::Ifdef | Directive::Ifndef) => depth += 1,
             Kind::Directive(Directive::Endif) => {
                 depth -= 1;

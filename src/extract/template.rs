@@ -182,7 +182,7 @@ impl Template {
 
     /// Where `span` stands in the host if both have the same bytes, so that it can be replaced there.
     pub fn to_host_exactly(&self, span: Span) -> Option<Span> {
-        let at = if span.start == span.end { span.start.checked_sub(1).unwrap_or(0) } else { span.start };
+        let at = if span.start == span.end { span.start.saturating_sub(1) } else { span.start };
         let segment = self.segment_at(at).filter(|segment| segment.is_exact())?;
         let inside = span.end <= segment.start + segment.length;
         inside.then(|| {

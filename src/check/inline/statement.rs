@@ -52,16 +52,18 @@ pub fn check(context: &Context) -> Option<Outcome> {
     let template = holes::separate(&variant.template, &mut early);
     let filled = holes::fill(&holes::fill_offsets(&template, &|index| constant(variant, index)));
     let (judged, template) = best(context, &filled)?;
-    let places = |template| Places { template, variant, statement: asm.span };
-    let early = early.into_iter().map(|(diagnostic, template)| places(&template).to_host(diagnostic));
-    let to_host = |diagnostic| places(template).to_host(diagnostic);
+    let early = early.into_iter().map(|(diagnostic, template)| {
+        Places { template: &template, variant, statement: asm.span }.to_host(diagnostic)
+    });
+    let places = Places { template, variant, statement: asm.span };
+    let to_host = |diagnostic| places.to_host(diagnostic);
     let mut diagnostics: Vec<Diagnostic> = early.chain(judged.diagnostics.into_iter().map(to_host)).collect();
     if context.settings.verbose {
         diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
     }
     // A macro may open or close a scope, too.
     let outer = if filled.may_declare { Outer::default() } else { judged.outer };
-    let scope = outer.placed(|span| places(template).span(span), to_host);
+    let scope = outer.placed(|span| places.span(span), to_host);
     let unchecked = filled.cut.len() + judged.opaque;
     Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
 }

@@ -166,11 +166,15 @@ impl ForTarget<'_> {
     fn all_hold(&self, guards: &[Guard]) -> Option<bool> {
         let condition = |guard: &Guard| &self.host.conditions[guard.condition as usize];
         let each = guards.iter().map(|guard| Some(condition(guard).holds(self)? == guard.holds));
-        each.fold(Some(true), |all, one| match (all, one) {
-            (Some(false), _) | (_, Some(false)) => Some(false),
-            (Some(true), Some(true)) => Some(true),
-            _ => None,
-        })
+        let mut all = Some(true);
+        for one in each {
+            all = match (all, one) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            };
+        }
+        all
     }
 
     /// The name before the argument that holds the statement, as in CCCL's macros that choose by target.
