@@ -32,6 +32,8 @@ const UNSUPPORTED: &[&str] = &[
     "fabric.wait",
     "tcgen05.",
     "wgmma.",
+    "mma.sp",
+    ".block_scale",
     "discard.",
     ".mbarrier::report::validity",
     ".override::",

@@ -278,7 +278,7 @@ impl Site<'_> {
         let Base::Register(id) = base else { return };
         let register = self.routine.register(id);
         let bits = register.ty.bits();
-        if !(32..64).contains(&bits) || self.program.header.address_size != 64 {
+        if !(16..64).contains(&bits) || self.program.header.address_size != 64 {
             return;
         }
         let severity = if self.refuses_narrow(address) { Severity::Error } else { Severity::Warning };

@@ -94,7 +94,8 @@ __device__ void slips() {
     asm volatile("cp.async.comit_group;" ::: "memory"); //~ unknown-modifier
     asm volatile("cp.asinc.commit_group;" ::: "memory"); //~ unknown-instruction
     asm volatile("barier.cluster.arive;" ::: "memory"); //~ unknown-instruction
-    asm volatile("mbarrier.arive.shared.b64 _, [%0];" :: "m"(slips) : "memory"); //~ unknown-instruction
+    // A constraint that CUDA does not have, around what is surely PTX.
+    asm volatile("mbarrier.arrive.shared.b64 [%0];" :: "m"(slips) : "memory"); //~ operand-mismatch
 }
 
 // 9. The fourth operand of a copy: a predicate, a register, a constant.
