@@ -176,6 +176,20 @@ fn broken_texts_do_no_harm() {
     }
 }
 
+/// Brackets that never end, as deep as a file may have them.
+#[test]
+fn deep_texts_do_no_harm() {
+    let settings = Settings::default();
+    for (name, open) in [("a.py", "asm("), ("a.py", "("), ("a.rs", "asm!("), ("a.mlir", "inline_asm {")] {
+        check_text(name, &format!("asm(\"\", {}", open.repeat(3000)), &settings);
+        check_text(
+            name,
+            &format!("asm({}\"mov.b32 $0, 0;\"{}", open.repeat(3000), ")".repeat(3000)),
+            &settings,
+        );
+    }
+}
+
 #[test]
 fn functions_are_told_with_what_they_need() {
     let text = read(&data("inline/context.cu"));

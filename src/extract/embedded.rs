@@ -32,21 +32,27 @@ fn without_splices(pieces: &[Piece]) -> Vec<(char, Span)> {
     pieces.iter().flat_map(piece).collect()
 }
 
-/// The characters of a text that may be formatted somewhere else: `{name}` and `{{ name }}` are not known,
-/// and `{{` is a brace where each has its `}}`.
+/// The characters of a text that may be formatted somewhere else: `{name}`, `{{ name }}` and `%s` are not known,
+/// `{{` is a brace where each has its `}}`, and `%%` is a `%` where `%%0` stands somewhere.
 fn without_placeholders(characters: &[(char, Span)]) -> Vec<(char, Span)> {
     let text: String = characters.iter().map(|(c, _)| *c).collect();
     let doubled = text.contains("{{") && text.matches("{{").count() == text.matches("}}").count();
+    let number = |(at, _): (usize, &str)| text[at + 2..].starts_with(|c: char| c.is_ascii_digit());
+    let percents = text.match_indices("%%").any(number);
     let (mut out, mut at, mut index) = (Vec::with_capacity(characters.len()), 0, 0);
     while let Some(&(c, span)) = characters.get(index) {
         let rest = &text[at..];
-        let hole = templated_length(rest).max(placeholder_length(rest));
+        let hole = templated_length(rest).max(placeholder_length(rest)).max(conversion_length(rest));
         let taken = match c {
-            '{' if hole > 0 => {
+            '{' | '%' if hole > 0 => {
                 out.push((HOLE, span.to(characters[index + hole - 1].1)));
                 hole
             }
             '{' | '}' if doubled && rest[1..].starts_with(c) => {
+                out.push((c, span.to(characters[index + 1].1)));
+                2
+            }
+            '%' if percents && rest[1..].starts_with('%') => {
                 out.push((c, span.to(characters[index + 1].1)));
                 2
             }
@@ -83,9 +89,24 @@ pub fn is_module(text: &str) -> bool {
 }
 
 /// Whether `text` looks as if something were still to be written into it, or is only a part.
-fn is_pattern(text: &str) -> bool {
+pub fn is_pattern(text: &str) -> bool {
     let count = |c| text.matches(c).count();
-    count('{') != count('}') || text.contains("{{") || text.contains("}}") || has_placeholder(text)
+    let signs = ["{{", "}}", "...", "…", "%("];
+    count('{') != count('}')
+        || signs.iter().any(|sign| text.contains(sign))
+        || has_placeholder(text)
+        || text.match_indices('%').any(|(at, _)| conversion_length(&text[at..]) > 0)
+}
+
+/// The length of `%s`, `%d` or `%(name)s` at the start of `text`; 0 where there is none.
+fn conversion_length(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix('%') else { return 0 };
+    let name = if rest.starts_with('(') { rest.find(')').map_or(0, |close| close + 1) } else { 0 };
+    let mut rest = rest[name..].chars();
+    let is_letter = matches!(rest.next(), Some('s' | 'd' | 'i' | 'x'));
+    // A register may have such a name, and a `<` declares several.
+    let goes_on = rest.next().is_some_and(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '<' | '.'));
+    if is_letter && !goes_on { name + 2 } else { 0 }
 }
 
 /// Whether `{}`, `{name}` or the like stands in the text.

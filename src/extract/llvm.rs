@@ -51,8 +51,13 @@ fn operand(text: &str, span: Span) -> Option<Operand> {
     })
 }
 
+/// The names of operands that have no constraints: by their roles.
+pub fn roles(operands: &Option<Vec<Operand>>) -> &'static dyn Fn(&str) -> Option<usize> {
+    if operands.is_some() { &|_| None } else { &role }
+}
+
 /// A number for an operand that is named by its role, as in `{$r0}`, `{$rw0}` and `{$w0}`.
-pub fn role(name: &str) -> Option<usize> {
+fn role(name: &str) -> Option<usize> {
     let name = name.strip_prefix('$')?;
     let digits = name.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     let number: usize = digits.parse().ok().filter(|number| *number < 64)?;

@@ -110,7 +110,8 @@ impl Block<'_> {
         }
         let template = Template::new(&[Piece::Literal(self.characters)], Dialect::Plain, &|_| None);
         if embedded::is_module(&template.text) {
-            host.modules.push(Module { span: self.span, template });
+            let whole = !embedded::is_pattern(&template.text);
+            host.modules.extend(whole.then_some(Module { span: self.span, template }));
         } else if !is_sketch(&template.text) {
             let variant = Variant { excerpt: true, ..Variant::ordered(template, Some(Vec::new())) };
             host.statements.push(Asm::ordered(self.span, None, vec![variant]));

@@ -97,7 +97,8 @@ fn statement(text: &str, name: Span, template: Word, list: Option<Word>) -> Opti
         None => None,
     };
     let pieces = [literal(text, template)];
-    let variant = Variant::ordered(Template::new(&pieces, Dialect::Dollar, &llvm::role), operands);
+    let decoded = Template::new(&pieces, Dialect::Dollar, llvm::roles(&operands));
+    let variant = Variant::ordered(decoded, operands);
     let span = name.to(list.unwrap_or(template).span);
     Some(Asm::ordered(span, None, vec![variant]))
 }

@@ -120,7 +120,8 @@ impl Judged {
         let parsed = parse();
         let mut program = Program::of_statements(parsed.module, options, surroundings);
         let cut_ptx = || !filled.cut.is_empty() && has_modifier(&variant.template.text);
-        if !variant.excerpt && !is_ptx(&program, variant) && !cut_ptx() {
+        let is_named = template.dialect == Dialect::Plain;
+        if !is_named && !is_ptx(&program, variant) && !cut_ptx() {
             return None;
         }
         let mut diagnostics = parsed.diagnostics;

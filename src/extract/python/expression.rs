@@ -6,9 +6,12 @@ use crate::extract::words::{Kind, Word, behind_bracket};
 
 /// The text of an expression of string literals, and whatever is added to them; `None` for any other.
 pub fn text(source: &str, words: &[Word]) -> Option<Vec<Piece>> {
-    let (pieces, end, literals) = Reader { source, words }.sum(0)?;
+    let (pieces, end, literals) = Reader { source, words }.sum(0, 0)?;
     (end == words.len() && literals).then_some(pieces)
 }
+
+/// So deep may brackets stand in each other.
+const DEEPEST: u32 = 64;
 
 struct Reader<'a> {
     source: &'a str,
@@ -29,10 +32,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Terms with `+` between them: their text, where they end, and whether there is a literal.
-    fn sum(&self, start: usize) -> Option<(Vec<Piece>, usize, bool)> {
+    fn sum(&self, start: usize, depth: u32) -> Option<(Vec<Piece>, usize, bool)> {
+        if depth > DEEPEST {
+            return None;
+        }
         let (mut pieces, mut at, mut literals) = (Vec::new(), start, false);
         loop {
-            match self.term(at) {
+            match self.term(at, depth) {
                 Some((term, end)) => {
                     pieces.extend(term);
                     (at, literals) = (end, true);
@@ -70,8 +76,8 @@ impl<'a> Reader<'a> {
     }
 
     /// Literals and what is done to them.
-    fn term(&self, start: usize) -> Option<(Vec<Piece>, usize)> {
-        let (mut pieces, mut at) = self.plain_term(start)?;
+    fn term(&self, start: usize, depth: u32) -> Option<(Vec<Piece>, usize)> {
+        let (mut pieces, mut at) = self.plain_term(start, depth)?;
         loop {
             if self.is(at, b'.') && self.is(at + 2, b'(') {
                 pieces = match self.name(at + 1)? {
@@ -104,7 +110,7 @@ impl<'a> Reader<'a> {
         at
     }
 
-    fn plain_term(&self, start: usize) -> Option<(Vec<Piece>, usize)> {
+    fn plain_term(&self, start: usize, depth: u32) -> Option<(Vec<Piece>, usize)> {
         let mut at = start;
         let mut pieces = Vec::new();
         while let Some(word) = self.at(at).filter(|word| word.kind == Kind::Text) {
@@ -123,7 +129,7 @@ impl<'a> Reader<'a> {
         if at > start && !dedented || !self.is(at, b'(') {
             return None;
         }
-        let (pieces, end, literals) = self.sum(at + 1)?;
+        let (pieces, end, literals) = self.sum(at + 1, depth + 1)?;
         (literals && self.is(end, b')')).then_some((pieces, end + 1))
     }
 }

@@ -195,11 +195,13 @@ fn is_assembly(name: &str) -> bool {
     name.contains("asm") || name.contains("inline_ptx")
 }
 
-/// The statement with this text. Without constraints the text tells how it names its operands.
+/// The statement with this text. Without constraints the text tells how it names its operands; where it names
+/// none as LLVM does, it may be meant for anything.
 fn variant(pieces: &[Piece], operands: Option<Vec<Operand>>) -> Variant {
     let dollar = operands.is_some() || pieces.iter().any(has_dollar);
     let dialect = if dollar { Dialect::Dollar } else { Dialect::Percent };
-    Variant::ordered(Template::new(pieces, dialect, &llvm::role), operands)
+    let template = Template::new(pieces, dialect, llvm::roles(&operands));
+    Variant { excerpt: !dollar, ..Variant::ordered(template, operands) }
 }
 
 /// Whether an operand such as `$0`, `${0}` or `{$r0}` may stand in the literal.

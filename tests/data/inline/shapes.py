@@ -67,7 +67,9 @@ def without_constraints(x, constraints):
     nvvm.inline_ptx([i32], [x], [], "max.s32 {$w0}, {$r0}, {$rw1};")
     llvm.inline_asm(T.i32(), [x], "ld.global.b32 $0, [$1];", constraints)
     ll.asm("ld.shared.u64 %0, [%1];", ["=l", "l"], [x, x])
-    ll.asm("ld.shared.u6 %0, [%1];", ["=l", "l"], [x, x]) #~ unknown-modifier@22
+    ll.asm("popc.u32 %0, %1;", ["=r", "r"], [x, x]) #~ unknown-modifier@17
+    # Of a function that may be anything, what may be meant otherwise is not reported.
+    parse_asm("add.s32 %r1, %r2, %r3; ld.shared.u6 %r1, [x]")
     run_asm("a file.s", "no PTX")
 
 

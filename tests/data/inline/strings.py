@@ -29,6 +29,9 @@ def generated(name, scope, n):
 TEMPLATE = """
 asm volatile("{{ mov.{type} {{%0, %1}}, {value}; }}" : "=r"(a), "=r"(b) : "l"({name}) : "memory");
 """
+PERCENT = """
+asm volatile("mov.%s %%0, %%1;" "cp.async.wait_al %%5;" : "=r"(a) : "l"(%(name)s) : "memory"); #~ unknown-modifier@42
+"""
 JINJA = """
 asm volatile("ld.{{ space }}.b32 %0, [%1];" : "=r"(a) : "l"(p) : "memory");
 """
@@ -55,4 +58,5 @@ ALLOWED = ".version 8.0\n.target sm_90\n.visible .entry kernel() {\n mov.u32 %r2
 PARTS = ".version 8.0\n.target sm_90\n.visible .entry kernel() {\n" + "mov.u32 %r2, 0;}"
 HEADER = ".version 8.0\n.target sm_90\n.visible .entry kernel() {\n mov.u32 %r2, 0;"
 PATTERN = ".version 8.0\n.target sm_90\n.visible .entry {name}() {{\n mov.u32 %r2, 0;\n}}\n"
+SHORTENED = ".version 8.0\n.target sm_90\n.visible .entry kernel() {\n ...\n}\n"
 FORMATTED = f".version 8.0\n.target {HEADER}\n.visible .entry kernel() {{\n mov.u32 %r2, 0;\n}}\n"
