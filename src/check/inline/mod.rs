@@ -33,7 +33,7 @@ pub fn check(source: Arc<SourceFile>, host: &Host, settings: &Settings) -> Repor
         source: &source,
         host,
         settings,
-        targets: Targets::new(&host, &settings.guards),
+        targets: Targets::new(host, &settings.guards),
         possible: FxHashMap::default(),
         elsewhere: scope::Elsewhere::default(),
         scopes: scope::Scopes::default(),
