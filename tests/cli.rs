@@ -34,6 +34,34 @@ fn denied_warnings_count_as_errors() {
     folder.mbar(&["check", "--deny", "notes", "doubtful.ptx"]).exits(2);
 }
 
+/// The ending of a file tells its language, `--lang` overrides it, and standard input has none.
+#[test]
+fn languages_are_told_by_endings_or_by_name() {
+    let python = "asm('mbarrier.inval.b6 [$0];', 'l')\n";
+    let markdown = "```ptx\nmbarrier.inval.b6 [bar];\n```\n";
+    let folder = Folder::new("languages")
+        .with("a.py", python)
+        .with("a.txt", python)
+        .with("a.md", markdown)
+        .with("a.rs", "fn f() { asm!(\"mbarrier.inval.b6 [{}];\", in(reg64) p); }\n")
+        .with("a.mlir", "llvm.inline_asm \"mbarrier.inval.b6 [$0];\", \"l\" %p\n");
+    for name in ["a.py", "a.md", "a.rs", "a.mlir"] {
+        folder.mbar(&["check", name]).exits(1).says("unknown-modifier").says(name);
+    }
+    folder.mbar(&["check", "."]).exits(1).complains("4 files checked: 4 errors");
+    folder.mbar(&["check", "--lang", "python", "a.txt"]).exits(1).says("unknown-modifier");
+    folder.mbar(&["check", "--lang", "rust", "a.py"]).exits(0);
+    folder
+        .mbar_with_input(&["check", "--lang", "python", "-"], python.as_bytes())
+        .exits(1)
+        .says("unknown-modifier");
+    folder
+        .mbar_with_input(&["check", "--lang", "markdown", "-"], markdown.as_bytes())
+        .exits(1)
+        .says("<stdin>");
+    folder.mbar(&["check", "--lang", "cobol", "a.py"]).exits(2);
+}
+
 /// A file that cannot be used is named on stderr with what to do; the others are checked all the same.
 #[test]
 fn unusable_files_are_named_and_the_others_are_checked() {

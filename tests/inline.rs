@@ -1,6 +1,6 @@
-//! `asm` statements in C++ texts (`tests/data/inline`): what is found, and where.
+//! PTX in the texts of other languages (`tests/data/inline`): what is found, and where.
 //!
-//! A line that ends in `//~ RULE …` has a finding of each rule there, of the severity that the rule
+//! A line that ends in `//~ RULE …`, or `#~ RULE …`, has a finding of each rule there, of the severity that the rule
 //! usually has or that stands behind a `:`, at the column behind an `@`. No other line has one. A line
 //! `// check: WORD=VALUE …` sets `target`, `ptx`, and `guards`.
 
@@ -44,7 +44,9 @@ impl<'a> Tag<'a> {
 }
 
 fn tags(text: &str) -> Vec<Tag<'_>> {
-    let lines = text.lines().zip(1..).filter_map(|(line, n)| Some((line.split_once("//~")?.1, n)));
+    let behind = |line| ["//~", "#~"].iter().find_map(|mark| Some(str::split_once(line, mark)?.1));
+    let lines =
+        text.lines().zip(1..).filter_map(|(line, n)| Some((behind(line)?.trim_end_matches("-->"), n)));
     lines.flat_map(|(words, n)| words.split_whitespace().map(move |word| Tag::new(n, word))).collect()
 }
 
@@ -70,15 +72,19 @@ fn settings(text: &str) -> Settings {
 }
 
 fn check_text(name: &str, text: &str, settings: &Settings) -> Report {
-    check::file(SourceFile::new(name, text), Language::Cxx, settings)
+    let ending = name.rsplit('.').next().unwrap_or_default();
+    let language = Language::of_ending(ending).expect("a known ending");
+    check::file(SourceFile::new(name, text), language, settings)
 }
+
+/// The endings of the texts.
+const ENDINGS: &[&str] = &["cu", "cuh", "h", "py", "rs", "mlir", "md"];
 
 #[test]
 fn findings_stand_on_their_lines_and_nowhere_else() {
     let mut failures = Failures::default();
     let mut wanted = 0;
-    let files: Vec<_> =
-        ["cu", "cuh", "h"].iter().flat_map(|ending| files_below(&data("inline"), ending)).collect();
+    let files: Vec<_> = ENDINGS.iter().flat_map(|ending| files_below(&data("inline"), ending)).collect();
     for path in files {
         let (name, text) = (short_name(&path), read(&path));
         let report = check_text(&name, &text, &settings(&text));
@@ -98,7 +104,7 @@ fn findings_stand_on_their_lines_and_nowhere_else() {
             }
         }
     }
-    assert!(wanted > 60, "only {wanted} tags");
+    assert!(wanted > 120, "only {wanted} tags");
     failures.report("Tags and findings differ.");
 }
 
@@ -106,7 +112,9 @@ fn findings_stand_on_their_lines_and_nowhere_else() {
 #[test]
 fn findings_have_a_help_or_a_reason() {
     let mut failures = Failures::default();
-    for path in files_below(&data("inline"), "cu") {
+    let files =
+        ["cu", "py", "rs", "mlir", "md"].iter().flat_map(|ending| files_below(&data("inline"), ending));
+    for path in files {
         let (name, text) = (short_name(&path), read(&path));
         let report = check_text(&name, &text, &settings(&text));
         for finding in &report.diagnostics {
@@ -146,9 +154,18 @@ fn open_constants_are_told_on_demand() {
 /// No prefix of a text, and no text with a part cut out, makes the reader panic.
 #[test]
 fn broken_texts_do_no_harm() {
-    for name in
-        ["inline/shapes.cu", "inline/macros.cuh", "inline/hard.cu", "inline/places.cu", "inline/context.cu"]
-    {
+    for name in [
+        "inline/shapes.cu",
+        "inline/macros.cuh",
+        "inline/hard.cu",
+        "inline/places.cu",
+        "inline/context.cu",
+        "inline/shapes.py",
+        "inline/strings.py",
+        "inline/shapes.rs",
+        "inline/shapes.mlir",
+        "inline/blocks.md",
+    ] {
         let text = read(&data(name));
         let cuts: Vec<usize> = (0..text.len()).filter(|at| text.is_char_boundary(*at)).collect();
         for (n, &cut) in cuts.iter().enumerate().step_by(7) {
@@ -156,6 +173,20 @@ fn broken_texts_do_no_harm() {
             let behind = cuts[(n + 5 + n % 60).min(cuts.len() - 1)];
             check_text(name, &format!("{}{}", &text[..cut], &text[behind..]), &Settings::default());
         }
+    }
+}
+
+/// Brackets that never end, as deep as a file may have them.
+#[test]
+fn deep_texts_do_no_harm() {
+    let settings = Settings::default();
+    for (name, open) in [("a.py", "asm("), ("a.py", "("), ("a.rs", "asm!("), ("a.mlir", "inline_asm {")] {
+        check_text(name, &format!("asm(\"\", {}", open.repeat(3000)), &settings);
+        check_text(
+            name,
+            &format!("asm({}\"mov.b32 $0, 0;\"{}", open.repeat(3000), ")".repeat(3000)),
+            &settings,
+        );
     }
 }
 

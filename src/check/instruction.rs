@@ -14,7 +14,7 @@ use crate::syntax::ast::{Instruction, OpcodeId, OperandKind};
 /// The rules of this file.
 pub const RULES: &[&Rule] = &[&UNKNOWN_INSTRUCTION, &UNKNOWN_MODIFIER, &MISSING_MODIFIER, &NOT_CHECKED];
 
-static UNKNOWN_INSTRUCTION: Rule = Rule {
+pub(super) static UNKNOWN_INSTRUCTION: Rule = Rule {
     name: "unknown-instruction",
     severity: Severity::Error,
     ptxas: Ptxas::Rejects,
@@ -22,7 +22,7 @@ static UNKNOWN_INSTRUCTION: Rule = Rule {
     page: include_str!("unknown-instruction.md"),
 };
 
-static UNKNOWN_MODIFIER: Rule = Rule {
+pub(super) static UNKNOWN_MODIFIER: Rule = Rule {
     name: "unknown-modifier",
     severity: Severity::Error,
     ptxas: Ptxas::Rejects,

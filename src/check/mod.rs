@@ -123,7 +123,10 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Checked {
 pub fn file(source: Arc<SourceFile>, language: Language, settings: &Settings) -> Report {
     match language {
         Language::Ptx => check(source, settings).into(),
-        Language::Cxx => inline::check(source, settings),
+        _ => {
+            let host = language.find(source.text());
+            inline::check(source, &host, settings)
+        }
     }
 }
 

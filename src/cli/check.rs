@@ -13,6 +13,7 @@ use super::findings::{Format, Printer};
 use super::fix::{self, FixArguments};
 use super::input::{self, Input, InputError};
 use super::job::{Job, Outcome};
+use super::language::Lang;
 use super::levels::{self, RuleArguments};
 use super::progress::Progress;
 use super::{Color, TargetArguments, complain, exit, settings};
@@ -27,7 +28,7 @@ use crate::report::json::Summary;
 /// The arguments of `mbar check`.
 #[derive(Args, Debug)]
 pub struct Arguments {
-    /// Files of PTX or C++ (`asm` statements), directories to search for them, or `-` for PTX on standard input
+    /// Files of PTX, or of languages that hold some, directories to search for them, or `-` for standard input
     #[arg(required_unless_present = "list_rules", value_name = "PATH")]
     paths: Vec<PathBuf>,
     #[command(flatten)]
@@ -35,6 +36,9 @@ pub struct Arguments {
     /// Also check against the ptxas of this CUDA release, e.g. 12.4
     #[arg(long, value_name = "RELEASE", value_parser = words::toolkit)]
     cuda: Option<Toolkit>,
+    /// The language of all files, and of standard input; else their endings tell
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    lang: Option<Lang>,
     #[command(flatten)]
     rules: RuleArguments,
     #[command(flatten)]
@@ -76,6 +80,7 @@ impl Arguments {
     fn job(&self, mode: Mode, color: Color) -> Job {
         Job {
             settings: settings(self.target, self.cuda, self.verbose),
+            language: self.lang.map(Into::into),
             format: self.format,
             fixes: self.fixes,
             requirements: self.requirements,

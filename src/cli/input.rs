@@ -84,12 +84,13 @@ fn language(path: &Path) -> Option<Language> {
 }
 
 impl Input {
-    /// Its language: what its name tells, else PTX.
-    pub fn language(&self) -> Language {
-        match self {
-            Input::File(path) => language(path).unwrap_or(Language::Ptx),
-            Input::Stdin => Language::Ptx,
-        }
+    /// Its language: the one that was asked for, what its name tells, or PTX.
+    pub fn language(&self, asked: Option<Language>) -> Language {
+        let own = match self {
+            Input::File(path) => language(path),
+            Input::Stdin => None,
+        };
+        asked.or(own).unwrap_or(Language::Ptx)
     }
 }
 

@@ -19,6 +19,8 @@ use crate::source::SourceFile;
 pub struct Job {
     /// What the flags say of the checks.
     pub settings: Settings,
+    /// The language of every file; none: their endings tell.
+    pub language: Option<Language>,
     /// How to print findings.
     pub format: Format,
     /// Whether to mend.
@@ -53,7 +55,7 @@ impl Job {
             Ok(source) => source,
             Err(error) => return Outcome { error: Some(error), ..Outcome::default() },
         };
-        let checker = Checker::new(self, input.language(), file);
+        let checker = Checker::new(self, input.language(self.language), file);
         let mut outcome = Outcome::default();
         if self.fixes.fix {
             let check = |source| checker.report(source).diagnostics;

@@ -10,6 +10,7 @@ mod fix;
 mod forms;
 mod input;
 mod job;
+mod language;
 mod launch;
 mod levels;
 mod place;

@@ -3,11 +3,18 @@
 //! Nothing in here knows an instruction: what is found is text, operands and conditions.
 
 pub mod condition;
+mod embedded;
 pub mod lex;
 mod literal;
+mod llvm;
+mod markdown;
+mod mlir;
+mod python;
+mod rust;
 mod scan;
 mod statement;
 pub mod template;
+mod words;
 
 use rustc_hash::FxHashMap;
 
@@ -24,6 +31,14 @@ pub enum Language {
     Ptx,
     /// C, C++ or CUDA, with `asm` statements.
     Cxx,
+    /// Python, with strings of Triton, CuTe DSL and others.
+    Python,
+    /// Rust, with `asm!`.
+    Rust,
+    /// MLIR, with `llvm.inline_asm` and its like.
+    Mlir,
+    /// Markdown, with blocks of PTX.
+    Markdown,
 }
 
 /// The endings of files that may hold PTX.
@@ -37,6 +52,11 @@ const ENDINGS: &[(&str, Language)] = &[
     ("cc", Language::Cxx),
     ("inl", Language::Cxx),
     ("inc", Language::Cxx),
+    ("py", Language::Python),
+    ("rs", Language::Rust),
+    ("mlir", Language::Mlir),
+    ("md", Language::Markdown),
+    ("markdown", Language::Markdown),
 ];
 
 impl Language {
@@ -50,9 +70,21 @@ impl Language {
     pub fn endings() -> impl Iterator<Item = &'static str> {
         ENDINGS.iter().map(|(ending, _)| *ending)
     }
+
+    /// Finds the PTX in `text`; in PTX itself nothing is found.
+    pub fn find(self, text: &str) -> Host {
+        match self {
+            Language::Ptx => Host::default(),
+            Language::Cxx => scan(text),
+            Language::Python => python::scan(text),
+            Language::Rust => rust::scan(text),
+            Language::Mlir => mlir::scan(text),
+            Language::Markdown => markdown::scan(text),
+        }
+    }
 }
 
-/// What a text of C, C++ or CUDA holds.
+/// What the text of a language around PTX holds.
 #[derive(Debug, Default)]
 pub struct Host {
     /// The `asm` statements, in order.
@@ -63,6 +95,17 @@ pub struct Host {
     pub conditions: Vec<Expression>,
     /// Macros that the text defines, with the conditions around each definition.
     pub macros: FxHashMap<String, Vec<Definition>>,
+    /// Whole modules.
+    pub modules: Vec<Module>,
+}
+
+/// A whole module within a text.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Module {
+    /// The literal or block that holds it.
+    pub span: Span,
+    /// Its text.
+    pub template: Template,
 }
 
 /// A condition that must hold, or must not.
@@ -130,6 +173,30 @@ pub struct Variant {
     pub has_operands: bool,
     /// `"memory"` is among the clobbers, or may be.
     pub memory: bool,
+    /// It is a part of some text: names may be declared outside of it.
+    pub excerpt: bool,
+}
+
+impl Asm {
+    /// A statement of a language in which its order against other code is no matter of the statement.
+    fn ordered(span: Span, function: Option<Span>, variants: Vec<Variant>) -> Asm {
+        Asm { span, volatile: true, function, guards: Vec::new(), arguments: Vec::new(), variants }
+    }
+}
+
+impl Variant {
+    /// A statement of such a language; of unknown operands the numbers mean nothing.
+    fn ordered(template: Template, operands: Option<Vec<Operand>>) -> Variant {
+        Variant {
+            guards: Vec::new(),
+            template,
+            operands_known: if operands.is_some() { usize::MAX } else { 0 },
+            operands: operands.unwrap_or_default(),
+            has_operands: true,
+            memory: true,
+            excerpt: false,
+        }
+    }
 }
 
 /// An operand of an `asm` statement.

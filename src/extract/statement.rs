@@ -4,7 +4,7 @@
 use super::condition::number;
 use super::lex::{Directive, Kind, Lexer, Token};
 use super::literal;
-use super::template::{Dialect, Piece, Template};
+use super::template::{Dialect, HOLE, Piece, Template};
 use super::{Body, Guard, Host, Operand, Variant};
 use crate::source::Span;
 
@@ -266,6 +266,7 @@ impl Reader<'_> {
             operands,
             has_operands: sections.len() > 1,
             memory,
+            excerpt: false,
         }
     }
 
@@ -275,7 +276,7 @@ impl Reader<'_> {
         for token in tokens {
             match (token.kind, pieces.last_mut()) {
                 (Kind::Text, _) => {
-                    pieces.push(Piece::Literal(literal::characters(self.text, token.span)));
+                    pieces.extend(parts(literal::characters(self.text, token.span)));
                 }
                 (_, Some(Piece::Splice(span))) => *span = span.to(token.span),
                 _ => pieces.push(Piece::Splice(token.span)),
@@ -336,6 +337,19 @@ impl Reader<'_> {
             _ => false,
         })
     }
+}
+
+/// The parts of a literal between what is not known of it.
+fn parts(characters: Vec<(char, Span)>) -> Vec<Piece> {
+    if !characters.iter().any(|(c, _)| *c == HOLE) {
+        return vec![Piece::Literal(characters)];
+    }
+    let is_hole = |(c, _): &(char, Span)| *c == HOLE;
+    let part = |part: &[(char, Span)]| match part {
+        [(HOLE, span)] => Piece::Splice(*span),
+        known => Piece::Literal(known.to_vec()),
+    };
+    characters.chunk_by(|a, b| !is_hole(a) && !is_hole(b)).map(part).collect()
 }
 
 /// `MACRO (x)` with a blank, or a name that tells: the constraint is a macro.

@@ -11,7 +11,42 @@ pub enum Dialect {
     Dollar,
     /// `{0}`, `{name}`, `{{`: Rust, and formatted strings.
     Brace,
+    /// None: what is written is what the assembler reads.
+    Plain,
 }
+
+impl Dialect {
+    /// Operand number `index`.
+    pub fn operand(self, index: usize) -> String {
+        match self {
+            Dialect::Percent | Dialect::Plain => format!("%{index}"),
+            Dialect::Dollar => format!("${index}"),
+            Dialect::Brace => format!("{{{index}}}"),
+        }
+    }
+
+    /// What begins an operand, and is doubled where the text itself is to have it.
+    pub fn mark(self) -> Option<char> {
+        match self {
+            Dialect::Percent => Some('%'),
+            Dialect::Dollar => Some('$'),
+            Dialect::Brace => Some('{'),
+            Dialect::Plain => None,
+        }
+    }
+
+    /// What gives each copy of the text a number of its own.
+    pub fn unique(self) -> Option<&'static str> {
+        match self {
+            Dialect::Percent => Some("%="),
+            Dialect::Dollar => Some("${:uid}"),
+            Dialect::Brace | Dialect::Plain => None,
+        }
+    }
+}
+
+/// A character that stands for text that is not known, where code is itself the text of a string.
+pub const HOLE: char = '\u{f8ff}';
 
 /// A template as it was written: literals, and what stands between them.
 #[derive(Clone, PartialEq, Debug)]
@@ -45,8 +80,10 @@ pub struct Reference {
 }
 
 /// A template, decoded. Operand number N reads `%N` in its text, whatever the dialect.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Template {
+    /// How it names its operands.
+    pub dialect: Dialect,
     /// What the assembler reads.
     pub text: String,
     /// Where two literals meet.
@@ -78,7 +115,7 @@ impl Segment {
 impl Template {
     /// Decodes a template. `name` gives the number of a named operand.
     pub fn new(pieces: &[Piece], dialect: Dialect, name: &dyn Fn(&str) -> Option<usize>) -> Template {
-        let mut template = Template::default();
+        let mut template = Template::empty(dialect);
         let mut after_literal = false;
         for piece in pieces {
             match piece {
@@ -109,6 +146,37 @@ impl Template {
         let holes: Vec<Hole> = self.references.iter().filter(is_new).map(hole).collect();
         self.holes.extend(holes);
         self.holes.sort_by_key(|hole| hole.span.start);
+    }
+
+    fn empty(dialect: Dialect) -> Template {
+        Template {
+            dialect,
+            text: String::new(),
+            joints: Vec::new(),
+            holes: Vec::new(),
+            references: Vec::new(),
+            unique: Vec::new(),
+            segments: Vec::new(),
+        }
+    }
+
+    /// The same text where its host is itself the text of `outer`.
+    pub fn through(&self, outer: &Template) -> Template {
+        let mut result = Template { segments: Vec::new(), text: String::new(), ..self.clone() };
+        for segment in &self.segments {
+            let text = &self.text[segment.start as usize..(segment.start + segment.length) as usize];
+            if !segment.is_exact() {
+                result.push(text, outer.to_host(segment.host));
+                continue;
+            }
+            for (at, c) in text.char_indices() {
+                let start = segment.host.start + at as u32;
+                let host = outer.to_host(Span::new(start, start + c.len_utf8() as u32));
+                result.push(&text[at..at + c.len_utf8()], host);
+            }
+        }
+        result.holes.iter_mut().for_each(|hole| hole.host = outer.to_host(hole.host));
+        result
     }
 
     fn end(&self) -> u32 {
@@ -278,6 +346,7 @@ impl Reader<'_> {
             let taken = match (self.dialect, character) {
                 (Dialect::Percent, '%') => self.percent(),
                 (Dialect::Dollar, '$') => self.dollar(),
+                (Dialect::Dollar, '{') => self.placeholder(),
                 (Dialect::Brace, '{' | '}') => self.brace(character),
                 _ => 0,
             };
@@ -368,6 +437,14 @@ impl Reader<'_> {
             }
             _ => 0,
         }
+    }
+
+    /// `{$r0}`, as operations that give their operands by role have it.
+    fn placeholder(&mut self) -> usize {
+        let inner = (self.peek(1) == Some('$')).then(|| self.until(1, '}')).flatten();
+        let Some((inner, count)) = inner else { return 0 };
+        let found = (self.name)(&inner);
+        found.map_or(0, |operand| self.operand(operand, count + 2))
     }
 
     fn brace(&mut self, character: char) -> usize {

@@ -23,7 +23,10 @@ pub struct Comment<'a> {
 impl<'a> Comment<'a> {
     /// Reads the comment at `place`, whose text is `text`; `None` when it is not meant for this program.
     pub fn new(text: &'a str, place: Span) -> Option<Comment<'a>> {
-        let body = text.strip_prefix("//")?.trim_start().strip_prefix("mbar:")?.trim_start();
+        let text = text.strip_suffix("-->").filter(|text| text.starts_with("<!--")).unwrap_or(text);
+        // `#` in Python, `<!--` in Markdown.
+        let body = ["//", "#", "<!--"].iter().find_map(|mark| text.strip_prefix(mark))?;
+        let body = body.trim_start().strip_prefix("mbar:")?.trim_start();
         let start = place.start + (text.len() - body.len()) as u32;
         let body = body.trim_end();
         let end = body.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(body.len());

@@ -1,9 +1,11 @@
-//! Assembly within C++ text: each `asm` statement is checked as the inside of a function whose operands
+//! Assembly within the text of other languages: each `asm` statement is checked as the inside of a function whose operands
 //! are typed by their constraints. What cannot be known there is taken for right.
 
 mod constraint;
+mod excerpt;
 mod gates;
 mod holes;
+mod module;
 mod place;
 mod rules;
 mod scope;
@@ -17,7 +19,7 @@ use target::Targets;
 
 use super::{Report, Requirement, Settings, allow};
 use crate::diagnostic::Diagnostic;
-use crate::extract::{self, Asm, Guard, Host, Variant};
+use crate::extract::{Asm, Guard, Host, Variant};
 use crate::isa::{Needs, TargetSet};
 use crate::source::{SourceFile, Span};
 
@@ -25,14 +27,13 @@ pub(super) use constraint::letter;
 pub(super) use rules::CONSTRAINT_MISMATCH;
 pub use rules::RULES;
 
-/// Checks the `asm` statements of a text of C, C++ or CUDA.
-pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Report {
-    let host = extract::scan(source.text());
+/// Checks the PTX that a text holds.
+pub fn check(source: Arc<SourceFile>, host: &Host, settings: &Settings) -> Report {
     let mut file = File {
         source: &source,
-        host: &host,
+        host,
         settings,
-        targets: Targets::new(&host, &settings.guards),
+        targets: Targets::new(host, &settings.guards),
         possible: FxHashMap::default(),
         elsewhere: scope::Elsewhere::default(),
         scopes: scope::Scopes::default(),
@@ -43,12 +44,21 @@ pub fn check(source: Arc<SourceFile>, settings: &Settings) -> Report {
     for asm in &host.statements {
         file.statement(asm);
     }
-    let File { mut diagnostics, scopes, needs, unchecked, .. } = file;
+    let modules: Vec<Report> =
+        host.modules.iter().map(|module| module::check_module(module, settings)).collect();
+    let File { mut diagnostics, scopes, needs, mut unchecked, .. } = file;
     diagnostics.extend(scopes.finish());
-    let statements: Vec<Span> = host.statements.iter().map(|asm| asm.span).collect();
+    let spans = host.statements.iter().map(|asm| asm.span);
+    let mut statements: Vec<Span> = spans.chain(host.modules.iter().map(|module| module.span)).collect();
+    statements.sort_by_key(|span| span.start);
+    let mut requirements = requirements(&source, needs);
+    for module in modules {
+        diagnostics.extend(module.diagnostics);
+        requirements.extend(module.requirements);
+        unchecked += module.unchecked;
+    }
     allow::apply_around(&source, &host.comments, &statements, settings, &mut diagnostics);
     super::sort(&mut diagnostics);
-    let requirements = requirements(&source, needs);
     Report { source, diagnostics, requirements, unchecked }
 }
 

@@ -1,8 +1,8 @@
 //! From a finding in the text of an `asm` statement to the same finding in the file around it.
 
 use crate::diagnostic::{Diagnostic, Edit, Fix};
-use crate::extract::template::Template;
-use crate::extract::{Operand, Variant};
+use crate::extract::Operand;
+use crate::extract::template::{Dialect, Template};
 use crate::source::Span;
 
 /// Where operand `index` is said to be declared: behind the end of the text.
@@ -14,7 +14,8 @@ pub fn operand_span(template: &Template, index: usize) -> Span {
 /// The way back from a text to its file.
 pub struct Places<'a> {
     pub template: &'a Template,
-    pub variant: &'a Variant,
+    /// The operands of the statement.
+    pub operands: &'a [Operand],
     /// The whole statement, for texts without a place of their own.
     pub statement: Span,
 }
@@ -23,7 +24,7 @@ impl Places<'_> {
     /// The operand that `span` stands for.
     fn operand(&self, span: Span) -> Option<&Operand> {
         let index = span.start.checked_sub(self.template.text.len() as u32 + 1)?;
-        self.variant.operands.get(index as usize)
+        self.operands.get(index as usize)
     }
 
     /// A place of the text in the file.
@@ -71,7 +72,26 @@ impl Places<'_> {
                 .chain(&mut diagnostic.helps);
             texts.for_each(|text| *text = replace_word(text, &ours, theirs));
         }
+        if self.template.dialect == Dialect::Brace {
+            let labels = diagnostic.labels.iter_mut().map(|label| &mut label.message);
+            labels.chain(&mut diagnostic.helps).for_each(|text| *text = with_classes(text));
+        }
     }
+}
+
+/// The classes of registers that Rust has in place of constraints.
+const CLASSES: &[(char, &str)] =
+    &[('h', "reg16"), ('r', "reg32"), ('f', "reg32"), ('l', "reg64"), ('d', "reg64"), ('n', "const")];
+
+/// `text` with classes in place of constraints.
+fn with_classes(text: &str) -> String {
+    let mut text = text.to_string();
+    for (letter, class) in CLASSES {
+        for sign in ["", "=", "+"] {
+            text = text.replace(&format!("\"{sign}{letter}\""), class);
+        }
+    }
+    text
 }
 
 /// `text` with `word` replaced where no digit follows.

@@ -7,6 +7,7 @@ use rustc_hash::FxHashSet;
 use super::rules::{FIXED_LABEL, UNBALANCED_SCOPE, UNSCOPED_REGISTER};
 use crate::diagnostic::Diagnostic;
 use crate::extract::Host;
+use crate::extract::template::Dialect;
 use crate::program::Program;
 use crate::source::{SourceFile, Span};
 use crate::syntax::ast::StatementKind;
@@ -96,7 +97,7 @@ impl Outer {
     }
 
     /// Of a statement's program; places are those of its text.
-    pub fn of(program: &Program, is_unique: impl Fn(Span) -> bool) -> Outer {
+    pub fn of(program: &Program, dialect: Dialect, is_unique: impl Fn(Span) -> bool) -> Outer {
         let mut outer = Outer::default();
         let Some(routine) = program.routines.first() else { return outer };
         let Some(body) = &program.function(routine).body else { return outer };
@@ -116,13 +117,16 @@ impl Outer {
                     }
                 }
                 StatementKind::Label(name) if depth == 0 && !is_unique(name.span) => {
-                    outer.unscoped.push(fixed_label(program.module.name(name.symbol), name.span));
+                    let label = program.module.name(name.symbol);
+                    outer.unscoped.push(fixed_label(label, name.span, dialect));
                 }
                 StatementKind::Variable(variable) if depth == 0 && variable.space == Space::Reg => {
                     let names: Vec<&str> =
                         variable.declarators.iter().map(|d| program.module.name(d.name.symbol)).collect();
                     let unique = variable.declarators.iter().all(|d| is_unique(d.name.span));
-                    outer.unscoped.extend((!unique).then(|| unscoped_register(&names, variable.span)));
+                    outer
+                        .unscoped
+                        .extend((!unique).then(|| unscoped_register(&names, variable.span, dialect)));
                 }
                 _ => {}
             }
@@ -131,20 +135,29 @@ impl Outer {
     }
 }
 
-fn fixed_label(name: &str, span: Span) -> Diagnostic {
+fn fixed_label(name: &str, span: Span, dialect: Dialect) -> Diagnostic {
+    let braces = braces(dialect);
     Diagnostic::new(&FIXED_LABEL, span, format!("the label `{name}` stands outside of braces"))
         .label("declared again by each copy of the statement")
         .note("a function that is inlined or unrolled twice holds the statement twice; ptxas then refuses the second label")
-        .help(format!("put the statement into `{{ … }}`, or write `{name}_%=`"))
+        .help(match dialect.unique() {
+            Some(unique) => format!("put the statement into `{braces}`, or write `{name}_{unique}`"),
+            None => format!("put the statement into `{braces}`"),
+        })
 }
 
-fn unscoped_register(names: &[&str], span: Span) -> Diagnostic {
+/// A block as the host writes it.
+fn braces(dialect: Dialect) -> &'static str {
+    if dialect == Dialect::Brace { "{{ … }}" } else { "{ … }" }
+}
+
+fn unscoped_register(names: &[&str], span: Span, dialect: Dialect) -> Diagnostic {
     let list = super::super::text::all_of(names);
     let (noun, verb) = if names.len() == 1 { ("register", "is") } else { ("registers", "are") };
     Diagnostic::new(&UNSCOPED_REGISTER, span, format!("the {noun} {list} {verb} declared outside of braces"))
         .label("declared again by each copy of the statement")
         .note("a function that is inlined or unrolled twice holds the statement twice; ptxas then refuses the second declaration")
-        .help("put the statement into `{ … }`")
+        .help(format!("put the statement into `{}`", braces(dialect)))
 }
 
 /// The scopes of all statements of a file.

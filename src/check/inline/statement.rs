@@ -6,10 +6,10 @@ use super::gates::{self, Meant};
 use super::place::{self, Places};
 use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
 use super::scope::{Elsewhere, Outer};
-use super::{constraint, holes};
+use super::{constraint, excerpt, holes};
 use crate::check::{NOT_CHECKED, Settings, statement_rules, text, value};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::extract::template::Template;
+use crate::extract::template::{Dialect, Template};
 use crate::extract::{Asm, Host, Variant};
 use crate::isa::opcode::suggest_op;
 use crate::isa::{Mod, Needs, Opcode, TargetSet};
@@ -53,16 +53,16 @@ pub fn check(context: &Context) -> Option<Outcome> {
     let filled = holes::fill(&holes::fill_offsets(&template, &|index| constant(variant, index)));
     let (judged, template) = best(context, &filled)?;
     let early = early.into_iter().map(|(diagnostic, template)| {
-        Places { template: &template, variant, statement: asm.span }.to_host(diagnostic)
+        Places { template: &template, operands: &variant.operands, statement: asm.span }.to_host(diagnostic)
     });
-    let places = Places { template, variant, statement: asm.span };
+    let places = Places { template, operands: &variant.operands, statement: asm.span };
     let to_host = |diagnostic| places.to_host(diagnostic);
     let mut diagnostics: Vec<Diagnostic> = early.chain(judged.diagnostics.into_iter().map(to_host)).collect();
     if context.settings.verbose {
         diagnostics.extend(filled.cut.iter().map(|span| not_checked(context, *span)));
     }
     // A macro may open or close a scope, too.
-    let outer = if filled.may_declare { Outer::default() } else { judged.outer };
+    let outer = if filled.may_declare || variant.excerpt { Outer::default() } else { judged.outer };
     let scope = outer.placed(|span| places.span(span), to_host);
     let unchecked = filled.cut.len() + judged.opaque;
     Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
@@ -108,17 +108,20 @@ struct Judged {
 impl Judged {
     fn new(context: &Context, template: &Template, filled: &holes::Filled) -> Option<Judged> {
         let Context { asm, variant, settings, .. } = context;
-        let meant = Meant::new(settings.options.target, context.possible);
+        // Parts of a text may be for different targets.
+        let meant = Meant::new(settings.options.target, context.possible)
+            .filter(|meant| !variant.excerpt || meant.target().is_some());
         let options = Options { target: meant.and_then(Meant::target), version: settings.version() };
         let names = names(template, variant);
-        let surroundings = Surroundings { names: &names, more: filled.may_declare };
+        let surroundings = Surroundings { names: &names, more: filled.may_declare || variant.excerpt };
         let text: Arc<str> = template.text.as_str().into();
         let parse = || syntax::parse_statements(SourceFile::new("", text.clone()));
         let resolve = |options| Program::of_statements(parse().module, options, surroundings);
         let parsed = parse();
         let mut program = Program::of_statements(parsed.module, options, surroundings);
         let cut_ptx = || !filled.cut.is_empty() && has_modifier(&variant.template.text);
-        if !is_ptx(&program, variant) && !cut_ptx() {
+        let is_named = template.dialect == Dialect::Plain;
+        if !is_named && !is_ptx(&program, variant) && !cut_ptx() {
             return None;
         }
         let mut diagnostics = parsed.diagnostics;
@@ -131,9 +134,12 @@ impl Judged {
             value::open_constants(&program, &mut diagnostics);
         }
         effects(&program, asm, variant, &mut diagnostics);
+        if variant.excerpt && excerpt::is_sketch(&program, &mut diagnostics) {
+            return None;
+        }
         let complete = filled.cut.is_empty() && !diagnostics.iter().any(|d| d.severity == Severity::Error);
         directions(&program, template, variant, complete, &mut diagnostics);
-        let outer = Outer::of(&program, |span| template.is_unique(span));
+        let outer = Outer::of(&program, template.dialect, |span| template.is_unique(span));
         let opaque = opaque(&program);
         Some(Judged { diagnostics, outer, needs: needs::of_all(&program), opaque })
     }
@@ -214,6 +220,7 @@ fn declares(program: &Program, routine: &Routine) -> bool {
 /// statement may declare.
 fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<Diagnostic>) {
     let count = context.variant.operands.len();
+    let dialect = context.variant.template.dialect;
     let problems = std::mem::take(&mut program.problems);
     let mut missing = Vec::new();
     for problem in problems {
@@ -228,7 +235,7 @@ fn names_from_elsewhere(program: &mut Program, context: &Context, out: &mut Vec<
             None => program.problems.push(problem),
         }
     }
-    out.extend(missing.into_iter().map(|(span, number)| no_such_operand(span, number, count)));
+    out.extend(missing.into_iter().map(|(span, number)| no_such_operand(span, number, count, dialect)));
 }
 
 /// Whether `span` stands in a call: functions are declared wherever the compiler puts them.
@@ -240,19 +247,25 @@ fn is_called(program: &Program, span: Span) -> bool {
     })
 }
 
-fn no_such_operand(span: Span, number: usize, count: usize) -> Diagnostic {
+fn no_such_operand(span: Span, number: usize, count: usize, dialect: Dialect) -> Diagnostic {
+    let spelled = |index| dialect.operand(index);
     let have = match count {
         0 => "the statement has no operands".to_string(),
-        1 => "the statement has one operand, `%0`".to_string(),
-        n => format!("the statement has {n} operands, `%0` to `%{}`", n - 1),
+        1 => format!("the statement has one operand, `{}`", spelled(0)),
+        n => format!("the statement has {n} operands, `{}` to `{}`", spelled(0), spelled(n - 1)),
     };
     let diagnostic = Diagnostic::new(&NO_SUCH_OPERAND, span, format!("there is no operand `%{number}`"))
         .label("beyond the last operand")
         .note(have);
-    match count {
-        0 => diagnostic.help("add the operand, or write `%%` for a `%` of the text"),
-        n => diagnostic
-            .help(format!("the last operand is `%{}`; outputs and inputs count together from 0", n - 1)),
+    match (count, dialect.mark()) {
+        (0, Some(mark)) => {
+            diagnostic.help(format!("add the operand, or write `{mark}{mark}` for a `{mark}` of the text"))
+        }
+        (0, None) => diagnostic.help("add the operand"),
+        (n, _) => diagnostic.help(format!(
+            "the last operand is `{}`; outputs and inputs count together from 0",
+            spelled(n - 1)
+        )),
     }
 }
 
@@ -320,21 +333,28 @@ fn directions(
             }
         });
     }
+    let dialect = template.dialect;
     let spelled = |index: usize| {
         let found = template.references.iter().find(|reference| reference.operand == index);
-        found.map_or_else(|| format!("%{index}"), |reference| reference.spelled.clone())
+        found.map_or_else(|| dialect.operand(index), |reference| reference.spelled.clone())
     };
     let readable = variant.operands.iter().take(variant.operands_known).enumerate();
     for (index, operand) in readable.filter(|(_, operand)| constraint::is_register(operand)) {
         let place = place::operand_span(template, index);
         let name = spelled(index);
         let is_plain_output = operand.constraint.as_deref().is_some_and(|c| c.starts_with('='));
-        if is_plain_output && !touched[index] && complete {
+        // Some functions want an output even where there is nothing to tell.
+        let is_dummy = dialect == Dialect::Dollar && !is_named_in_code(template, index);
+        if is_plain_output && !touched[index] && complete && !is_dummy {
             let message = format!("the output `{name}` is never written");
             out.push(
                 Diagnostic::new(&UNWRITTEN_OUTPUT, place, message)
                     .label("has no value behind the statement")
-                    .help("write it, or bind it with `\"+…\"` if it keeps its value"),
+                    .help(match dialect {
+                        Dialect::Dollar => "write it, or tie an input to it if it keeps its value",
+                        Dialect::Brace => "write it, or bind it with `inout` if it keeps its value",
+                        _ => "write it, or bind it with `\"+…\"` if it keeps its value",
+                    }),
             );
         } else if !operand.is_output && written[index] {
             let message = format!("the input `{name}` is written");
@@ -342,8 +362,20 @@ fn directions(
                 Diagnostic::new(&WRITTEN_INPUT, place, message)
                     .label("bound as an input")
                     .note("the compiler takes an input for unchanged: it may use the register for another variable")
-                    .help("bind it among the outputs with `\"+…\"`, or copy it into a register of the statement"),
+                    .help(match dialect {
+                        Dialect::Dollar => "copy it into a register of the statement, or tie it to an output",
+                        Dialect::Brace => "bind it with `inout`, or copy it into a register of the statement",
+                        _ => "bind it among the outputs with `\"+…\"`, or copy it into a register of the statement",
+                    }),
             );
         }
     }
+}
+
+/// Whether operand `index` is named outside of comments.
+fn is_named_in_code(template: &Template, index: usize) -> bool {
+    template.references.iter().filter(|reference| reference.operand == index).any(|reference| {
+        let before = &template.text[..reference.span.start as usize];
+        !before.rsplit('\n').next().unwrap_or_default().contains("//")
+    })
 }
