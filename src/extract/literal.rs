@@ -34,6 +34,12 @@ pub fn plain(body: &str, start: u32) -> Vec<(char, Span)> {
 
 /// Characters with the escapes of C, from byte `start` of the host on.
 pub fn escaped(body: &str, start: u32) -> Vec<(char, Span)> {
+    decoded(body, start, |text| Escapes::C.read(text))
+}
+
+/// Characters from byte `start` of the host on; `escape` reads the escape at the start of a text: its
+/// character, if it stands for one, and its length.
+pub fn decoded(body: &str, start: u32, escape: impl Fn(&str) -> (Option<char>, usize)) -> Vec<(char, Span)> {
     let mut characters = Vec::with_capacity(body.len());
     let mut at = 0;
     while let Some(first) = body[at..].chars().next() {
@@ -48,26 +54,39 @@ pub fn escaped(body: &str, start: u32) -> Vec<(char, Span)> {
     characters
 }
 
-/// The escape at the start of `text`: its character (none for a line that goes on) and its length.
-fn escape(text: &str) -> (Option<char>, usize) {
-    let number = |from: usize, most: usize, radix: u32| {
-        let digits = text[from..].chars().take(most).take_while(|c| c.is_digit(radix)).count();
-        let value = u32::from_str_radix(&text[from..from + digits], radix).ok();
-        (value.and_then(char::from_u32).or(Some('?')), from + digits)
-    };
-    match text[1..].chars().next() {
-        None => (Some('\\'), 1),
-        Some('\n') => (None, 2),
-        Some('\r') if text[2..].starts_with('\n') => (None, 3),
-        Some('n') => (Some('\n'), 2),
-        Some('t') => (Some('\t'), 2),
-        Some('r') => (Some('\r'), 2),
-        Some('v' | 'f' | 'a' | 'b') => (Some(' '), 2),
-        Some('x') => number(2, usize::MAX, 16),
-        Some('u') => number(2, 4, 16),
-        Some('U') => number(2, 8, 16),
-        Some('0'..='7') => number(1, 3, 8),
-        Some(other) => (Some(other), 1 + other.len_utf8()),
+/// What a language makes of a `\` in a string.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Escapes {
+    /// C and C++: `\x` takes all digits, and an unknown escape is its character.
+    C,
+    /// Python: `\x` takes two digits, and an unknown escape keeps its `\`.
+    Python,
+}
+
+impl Escapes {
+    /// The escape at the start of `text`: its character (none for a line that goes on) and its length.
+    pub fn read(self, text: &str) -> (Option<char>, usize) {
+        let number = |from: usize, most: usize, radix: u32| {
+            let digits = text[from..].chars().take(most).take_while(|c| c.is_digit(radix)).count();
+            let value = u32::from_str_radix(&text[from..from + digits], radix).ok();
+            (value.and_then(char::from_u32).or(Some('?')), from + digits)
+        };
+        match (text[1..].chars().next(), self) {
+            (Some('\n'), _) => (None, 2),
+            (Some('\r'), _) if text[2..].starts_with('\n') => (None, 3),
+            (Some('n'), _) => (Some('\n'), 2),
+            (Some('t'), _) => (Some('\t'), 2),
+            (Some('r'), _) => (Some('\r'), 2),
+            (Some('v' | 'f' | 'a' | 'b'), _) => (Some(' '), 2),
+            (Some('x'), Escapes::C) => number(2, usize::MAX, 16),
+            (Some('x'), Escapes::Python) => number(2, 2, 16),
+            (Some('u'), _) => number(2, 4, 16),
+            (Some('U'), _) => number(2, 8, 16),
+            (Some('0'..='7'), _) => number(1, 3, 8),
+            (Some(other), Escapes::C) => (Some(other), 1 + other.len_utf8()),
+            (Some(quoted @ ('\\' | '\'' | '"')), Escapes::Python) => (Some(quoted), 2),
+            (Some(_), Escapes::Python) | (None, _) => (Some('\\'), 1),
+        }
     }
 }
 

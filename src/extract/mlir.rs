@@ -1,5 +1,6 @@
 //! PTX in MLIR: `llvm.inline_asm` and operations like it.
 
+use super::literal;
 use super::template::{Dialect, Piece, Template};
 use super::words::{self, Kind, Syntax, Word, behind_bracket};
 use super::{Asm, Host, Variant, embedded, llvm};
@@ -107,16 +108,11 @@ fn statement(text: &str, name: Span, template: Word, list: Option<Word>) -> Opti
 fn literal(text: &str, word: Word) -> Piece {
     let literal = word.of(text);
     let end = if literal.len() > 1 && literal.ends_with('"') { literal.len() - 1 } else { literal.len() };
-    let mut characters = Vec::with_capacity(literal.len());
-    let mut at = 1;
-    while let Some(first) = literal.get(at..end).and_then(|rest| rest.chars().next()) {
-        let (character, length) =
-            if first == '\\' { escape(&literal[at..end]) } else { (first, first.len_utf8()) };
-        let start = word.span.start + at as u32;
-        characters.push((character, Span::new(start, start + length as u32)));
-        at += length;
-    }
-    Piece::Literal(characters)
+    let body = literal.get(1..end).unwrap_or_default();
+    Piece::Literal(literal::decoded(body, word.span.start + 1, |text| {
+        let (character, length) = escape(text);
+        (Some(character), length)
+    }))
 }
 
 /// The escape at the start of `text`, and its length: `\0A`, `\n`, `\\`.

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use super::literal;
 use super::template::{Dialect, Piece, Template};
 use super::words::{self, Kind, Syntax, Word, behind_bracket};
 use super::{Asm, Host, Operand, Variant, condition, embedded};
@@ -216,22 +217,11 @@ fn literal(text: &str, word: Word) -> Piece {
     let end = literal.len().saturating_sub(1 + hashes).max(open).min(literal.len());
     let end = if literal.is_char_boundary(end) { end } else { literal.len() };
     let body = literal.get(open..end).unwrap_or_default();
-    Piece::Literal(characters(body, word.span.start + open as u32, prefix.contains('r')))
-}
-
-fn characters(body: &str, start: u32, raw: bool) -> Vec<(char, Span)> {
-    let mut characters = Vec::with_capacity(body.len());
-    let mut at = 0;
-    while let Some(first) = body[at..].chars().next() {
-        let (character, length) = match first {
-            '\\' if !raw => escape(&body[at..]),
-            other => (Some(other), other.len_utf8()),
-        };
-        let from = start + at as u32;
-        characters.extend(character.map(|character| (character, Span::new(from, from + length as u32))));
-        at += length;
-    }
-    characters
+    let start = word.span.start + open as u32;
+    Piece::Literal(match prefix.contains('r') {
+        true => literal::plain(body, start),
+        false => literal::decoded(body, start, escape),
+    })
 }
 
 /// The escape at the start of `text`: its character (none for a line that goes on) and its length.

@@ -1,5 +1,6 @@
 //! String literals of Python, read character by character.
 
+use crate::extract::literal::Escapes;
 use crate::extract::template::Piece;
 use crate::extract::words;
 use crate::source::Span;
@@ -66,7 +67,7 @@ impl Reader<'_> {
                     length
                 }
                 '\\' if !self.raw => {
-                    let (character, length) = escape(rest);
+                    let (character, length) = Escapes::Python.read(rest);
                     let span = self.span(at, length);
                     self.characters.extend(character.map(|character| (character, span)));
                     length
@@ -108,30 +109,6 @@ fn expression_length(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-/// The escape at the start of `text`: its character (none for a line that goes on) and its length.
-fn escape(text: &str) -> (Option<char>, usize) {
-    let number = |from: usize, most: usize, radix: u32| {
-        let digits = text[from..].chars().take(most).take_while(|c| c.is_digit(radix)).count();
-        let value = u32::from_str_radix(&text[from..from + digits], radix).ok();
-        (value.and_then(char::from_u32).or(Some('?')), from + digits)
-    };
-    match text[1..].chars().next() {
-        Some('\n') => (None, 2),
-        Some('\r') if text[2..].starts_with('\n') => (None, 3),
-        Some('n') => (Some('\n'), 2),
-        Some('t') => (Some('\t'), 2),
-        Some('r') => (Some('\r'), 2),
-        Some('v' | 'f' | 'a' | 'b') => (Some(' '), 2),
-        Some('x') => number(2, 2, 16),
-        Some('u') => number(2, 4, 16),
-        Some('U') => number(2, 8, 16),
-        Some('0'..='7') => number(1, 3, 8),
-        Some(quoted @ ('\\' | '\'' | '"')) => (Some(quoted), 2),
-        // Anything else keeps its `\`.
-        _ => (Some('\\'), 1),
-    }
 }
 
 /// The pieces after `.format(…)`.
