@@ -7,15 +7,13 @@ use std::path::Path;
 #[cfg(unix)]
 use std::process::Command;
 
+use mbar::extract::Language;
 use pretty_assertions::assert_eq;
 use saphyr::{LoadableYamlNode, Yaml};
 use support::command::Folder;
 #[cfg(unix)]
 use support::command::Run;
 use support::read;
-
-/// Files that may hold PTX.
-const EXTENSIONS: [&str; 9] = ["ptx", "cu", "cuh", "h", "hpp", "cpp", "cc", "inl", "inc"];
 
 fn file(name: &str) -> String {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(name))
@@ -216,15 +214,16 @@ fn the_hook_runs_what_exists_on_what_can_be_checked() {
     for (key, value) in [("id", "mbar"), ("entry", "mbar check"), ("language", "rust")] {
         assert_eq!(text(hook, key), value);
     }
-    assert_eq!(hook_extensions(hook), EXTENSIONS);
+    let endings: Vec<&str> = Language::endings().collect();
+    assert_eq!(hook_extensions(hook), endings);
     // What is checked in a folder must be checked before a commit, too.
     let mut folder = Folder::new("extensions");
-    for extension in EXTENSIONS.iter().chain(&["txt", "py", "c", "rs"]) {
+    for extension in endings.iter().chain(&["txt", "c", "sh"]) {
         folder = folder.with(&format!("{extension}/k.{extension}"), "");
     }
     let run = folder.mbar(&["check", "--format", "json", "."]);
     let document: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
-    assert_eq!(document["summary"]["files"], EXTENSIONS.len());
+    assert_eq!(document["summary"]["files"], endings.len());
 }
 
 /// The YAML blocks of README.md.

@@ -223,7 +223,7 @@ fn condition(target: TargetId) -> String {
     let number = name.trim_end_matches(['a', 'f']);
     match name.strip_prefix(number) {
         Some("a") => format!("defined(__CUDA_ARCH_FEAT_SM{number}_ALL)"),
-        Some("f") => format!("__CUDA_ARCH_FAMILY_SPECIFIC__ >= {number}0"),
+        Some("f") => format!("__CUDA_ARCH_FAMILY_SPECIFIC__ == {number}0"),
         _ => format!("__CUDA_ARCH__ >= {number}0"),
     }
 }

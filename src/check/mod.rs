@@ -146,7 +146,10 @@ impl From<Checked> for Report {
 
 /// By place; equal findings once.
 fn sort(diagnostics: &mut Vec<Diagnostic>) {
-    diagnostics.sort_by_key(|d| (d.span.start, d.span.end, d.rule.name));
+    diagnostics.sort_by(|a, b| {
+        let place = |d: &Diagnostic| (d.span.start, d.span.end, d.rule.name);
+        place(a).cmp(&place(b)).then_with(|| a.message.cmp(&b.message))
+    });
     diagnostics.dedup_by(|a, b| a.span == b.span && a.rule == b.rule && a.message == b.message);
 }
 

@@ -54,7 +54,7 @@ pub fn insertion(
 }
 
 /// The words of an opcode; those after the first with their dot.
-fn split(opcode: &str) -> Vec<&str> {
+pub fn split(opcode: &str) -> Vec<&str> {
     let dots = opcode.match_indices('.').map(|(at, _)| at).filter(|&at| at > 0);
     let ends: Vec<usize> = dots.chain([opcode.len()]).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());

@@ -1,5 +1,6 @@
 //! From the paths of the command line to source files.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,6 +55,14 @@ pub fn expand(paths: &[PathBuf]) -> Vec<Result<Input, InputError>> {
         } else {
             inputs.push(Ok(Input::File(path.clone())));
         }
+    }
+    // A file that is named twice, or named and in a folder, is one file.
+    let mut seen = HashSet::new();
+    if paths.len() > 1 {
+        inputs.retain(|input| match input {
+            Ok(Input::File(path)) => path.canonicalize().map_or(true, |path| seen.insert(path)),
+            _ => true,
+        });
     }
     inputs
 }

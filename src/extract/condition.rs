@@ -62,7 +62,7 @@ impl Expression {
             }
             tokens.push(token);
         }
-        let mut reader = Reader { lexer: &lexer, tokens: &tokens, at: 0, depth: 0 };
+        let mut reader = Reader { lexer: &lexer, tokens: &tokens, at: 0, depth: 0, operators: 0 };
         let whole = reader.binary(0);
         if reader.at == tokens.len() { whole } else { Expression::Unknown }
     }
@@ -72,7 +72,8 @@ impl Expression {
         Some(self.value(macros)? != 0)
     }
 
-    fn value(&self, macros: &dyn Macros) -> Option<i64> {
+    /// Its value.
+    pub fn value(&self, macros: &dyn Macros) -> Option<i64> {
         match self {
             Expression::Number(number) => Some(*number),
             Expression::Name(name) => macros.value(name),
@@ -110,11 +111,15 @@ fn binary(operator: Operator, a: Option<i64>, b: Option<i64>) -> Option<i64> {
 /// Nesting that is still understood.
 const DEEPEST: u32 = 64;
 
+/// So many operators of one condition are: each makes the tree deeper.
+const MOST_OPERATORS: u32 = 256;
+
 struct Reader<'a> {
     lexer: &'a Lexer<'a>,
     tokens: &'a [Token],
     at: usize,
     depth: u32,
+    operators: u32,
 }
 
 impl Reader<'_> {
@@ -156,9 +161,10 @@ impl Reader<'_> {
     fn binary(&mut self, least: u32) -> Expression {
         let mut left = self.unary();
         while let Some((operator, precedence, words)) = self.operator() {
-            if precedence <= least {
+            if precedence <= least || self.operators > MOST_OPERATORS {
                 break;
             }
+            self.operators += 1;
             self.at += words;
             let right = self.binary(precedence);
             left = Expression::Binary(operator, Box::new(left), Box::new(right));
@@ -279,5 +285,6 @@ mod tests {
         }
         assert_eq!(of(&"(".repeat(100_000)), None);
         assert_eq!(of(&"!".repeat(100_000)), None);
+        assert_eq!(of(&"1||".repeat(100_000)), None);
     }
 }

@@ -71,8 +71,18 @@ pub struct Lexer<'a> {
     /// Nothing but blanks stands before this place on its line.
     line_start: bool,
     in_define: bool,
-    /// Line comments that speak to this program.
-    pub comments: Vec<Span>,
+}
+
+/// The line comments of a text that speak to this program.
+pub fn comments(text: &str) -> Vec<Span> {
+    let mut found = Vec::new();
+    // Hardly any text has one.
+    if text.contains("mbar:") {
+        let mut lexer = Lexer::new(text);
+        while lexer.read_noting(&mut |comment| found.push(comment)).kind != Kind::End {}
+        found.retain(|span| text[span.range()].contains("mbar:"));
+    }
+    found
 }
 
 impl<'a> Lexer<'a> {
@@ -84,7 +94,7 @@ impl<'a> Lexer<'a> {
     /// For a part of a text.
     pub fn within(text: &'a str, span: Span) -> Lexer<'a> {
         let (text, at) = (&text[..span.end as usize], span.start as usize);
-        Lexer { text, bytes: text.as_bytes(), at, line_start: true, in_define: false, comments: Vec::new() }
+        Lexer { text, bytes: text.as_bytes(), at, line_start: true, in_define: false }
     }
 
     /// The text under a span.
@@ -107,6 +117,11 @@ impl<'a> Lexer<'a> {
 
     /// The next word.
     pub fn read(&mut self) -> Token {
+        self.read_noting(&mut |_| {})
+    }
+
+    /// The next word; tells the line comments before it.
+    fn read_noting(&mut self, comment: &mut dyn FnMut(Span)) -> Token {
         loop {
             let start = self.at;
             let Some(&byte) = self.bytes.get(start) else {
@@ -124,9 +139,9 @@ impl<'a> Lexer<'a> {
                 }
                 _ if byte.is_ascii_whitespace() => self.at += 1,
                 b'\\' if self.continuation() > 0 => self.at += self.continuation(),
-                b'/' if self.peek(1) == b'/' => self.line_comment(),
+                b'/' if self.peek(1) == b'/' => comment(self.line_comment()),
                 b'/' if self.peek(1) == b'*' => self.block_comment(),
-                b'#' if self.line_start && !self.in_define => return self.directive(),
+                b'#' if self.line_start && !self.in_define => return self.directive(comment),
                 _ => {
                     self.line_start = false;
                     return self.word(byte);
@@ -144,13 +159,10 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    fn line_comment(&mut self) {
+    fn line_comment(&mut self) -> Span {
         let start = self.at;
         self.skip_line();
-        let span = Span::new(start as u32, self.at as u32);
-        if self.slice(span).contains("mbar:") {
-            self.comments.push(span);
-        }
+        Span::new(start as u32, self.at as u32)
     }
 
     /// Goes to the end of the line; a `\` there joins the next one.
@@ -251,7 +263,7 @@ impl<'a> Lexer<'a> {
         self.token(Kind::Text, start)
     }
 
-    fn directive(&mut self) -> Token {
+    fn directive(&mut self, comment: &mut dyn FnMut(Span)) -> Token {
         let start = self.at;
         self.at += 1;
         while matches!(self.peek(0), b' ' | b'\t') {
@@ -275,17 +287,17 @@ impl<'a> Lexer<'a> {
                 self.define_head();
                 self.in_define = true;
             }
-            _ => self.directive_end(),
+            _ => self.directive_end(comment),
         }
         self.token(Kind::Directive(directive), start)
     }
 
     /// Goes to the end of a directive; a comment that begins on its line belongs to it.
-    fn directive_end(&mut self) {
+    fn directive_end(&mut self, comment: &mut dyn FnMut(Span)) {
         while self.at < self.bytes.len() && self.peek(0) != b'\n' {
             match (self.peek(0), self.peek(1)) {
                 (b'/', b'*') => self.block_comment(),
-                (b'/', b'/') => self.line_comment(),
+                (b'/', b'/') => comment(self.line_comment()),
                 _ => self.at += self.continuation().max(1),
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! Nothing in here knows an instruction: what is found is text, operands and conditions.
 
+mod branch;
 pub mod condition;
 mod embedded;
 pub mod lex;
@@ -97,6 +98,10 @@ pub struct Host {
     pub macros: FxHashMap<String, Vec<Definition>>,
     /// Whole modules.
     pub modules: Vec<Module>,
+    /// How many statements could not be read.
+    pub unread: usize,
+    /// The text has code for a GPU.
+    pub is_cuda: bool,
 }
 
 /// A whole module within a text.
@@ -120,8 +125,6 @@ pub struct Guard {
 /// A definition of a macro without parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Definition {
-    /// Where it stands.
-    pub at: u32,
     /// What must hold for it.
     pub guards: Vec<Guard>,
     /// Its replacement.
@@ -133,8 +136,8 @@ pub struct Definition {
 pub enum Body {
     /// String literals and nothing else (perhaps none at all).
     Text(Vec<lex::Token>),
-    /// A number.
-    Number(i64),
+    /// A number, or something that a condition can ask for.
+    Value(Expression),
     /// Anything else.
     Other,
     /// It is no macro any more.
@@ -148,6 +151,8 @@ pub struct Asm {
     pub span: Span,
     /// `volatile` stands behind `asm`.
     pub volatile: bool,
+    /// It stands behind what may be a declarator, so that it may name a symbol.
+    pub declarator: bool,
     /// The function, or else the macro, that it stands in: its name.
     pub function: Option<Span>,
     /// What must hold for it to be compiled.
@@ -156,6 +161,8 @@ pub struct Asm {
     pub arguments: Vec<String>,
     /// The statement; several where `#if` stands within it.
     pub variants: Vec<Variant>,
+    /// These are all; else there are more than are looked at.
+    pub complete: bool,
 }
 
 /// An `asm` statement as the preprocessor may leave it.
@@ -169,10 +176,10 @@ pub struct Variant {
     pub operands: Vec<Operand>,
     /// The operand list holds something that cannot be read: numbers from here on mean nothing.
     pub operands_known: usize,
-    /// It has a list of operands, be it empty (else `%` is no escape to every compiler).
-    pub has_operands: bool,
     /// `"memory"` is among the clobbers, or may be.
     pub memory: bool,
+    /// A register of some processor is among them.
+    pub clobbers_registers: bool,
     /// It is a part of some text: names may be declared outside of it.
     pub excerpt: bool,
 }
@@ -180,7 +187,16 @@ pub struct Variant {
 impl Asm {
     /// A statement of a language in which its order against other code is no matter of the statement.
     fn ordered(span: Span, function: Option<Span>, variants: Vec<Variant>) -> Asm {
-        Asm { span, volatile: true, function, guards: Vec::new(), arguments: Vec::new(), variants }
+        Asm {
+            span,
+            volatile: true,
+            declarator: false,
+            function,
+            guards: Vec::new(),
+            arguments: Vec::new(),
+            variants,
+            complete: true,
+        }
     }
 }
 
@@ -192,8 +208,8 @@ impl Variant {
             template,
             operands_known: if operands.is_some() { usize::MAX } else { 0 },
             operands: operands.unwrap_or_default(),
-            has_operands: true,
             memory: true,
+            clobbers_registers: false,
             excerpt: false,
         }
     }

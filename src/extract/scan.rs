@@ -2,8 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::branch::Branch;
 use super::condition::Expression;
-use super::lex::{Directive, Kind, Lexer, Token};
+use super::lex::{self, Directive, Kind, Lexer, Token};
 use super::statement::{self, Node};
 use super::{Asm, Body, Definition, Guard, Host};
 use crate::source::Span;
@@ -24,11 +25,14 @@ pub fn scan(text: &str) -> Host {
         parentheses: Vec::new(),
         candidate: Candidate::default(),
         macro_name: None,
+        parameters: Vec::new(),
         found: Vec::new(),
+        failures: 0,
     };
     scanner.run();
-    let Scanner { lexer, mut host, found, .. } = scanner;
-    host.comments = lexer.comments;
+    let Scanner { mut host, found, .. } = scanner;
+    host.comments = lex::comments(text);
+    host.is_cuda = ["__device__", "__global__"].iter().any(|word| text.contains(word));
     // Macros may stand behind their uses, so all of them are known first.
     let statements = found.into_iter().map(|found| finish(text, &host, found)).collect();
     host.statements = statements;
@@ -42,21 +46,21 @@ struct Found {
     function: Option<Span>,
     guards: Vec<Guard>,
     arguments: Vec<String>,
+    /// The parameters of the macro that it stands in.
+    parameters: Vec<String>,
+    declarator: bool,
     nodes: Vec<Node>,
 }
 
 fn finish(text: &str, host: &Host, found: Found) -> Asm {
-    let Found { span, volatile, function, guards, arguments, nodes } = found;
-    let variants = statement::variants(text, host, &guards, &nodes);
-    Asm { span, volatile, function, guards, arguments, variants }
+    let Found { span, volatile, function, guards, arguments, parameters, declarator, nodes } = found;
+    let (variants, complete) = statement::variants(text, host, &parameters, &guards, &nodes);
+    Asm { span, volatile, declarator, function, guards, arguments, variants, complete }
 }
 
 /// One `#if` that is open.
 struct Arm {
-    /// The conditions of the arms before this one, and of this one (but for `#else`).
-    conditions: Vec<u32>,
-    /// `#else` has come.
-    is_else: bool,
+    branch: Branch,
     /// Number of scopes, parentheses at the `#if`.
     scopes: usize,
     parentheses: usize,
@@ -98,10 +102,16 @@ struct Scanner<'a> {
     scopes: Vec<Scope>,
     parentheses: Vec<Parenthesis>,
     candidate: Candidate,
-    /// The macro that is being defined.
+    /// The macro that is being defined, and its parameters.
     macro_name: Option<Span>,
+    parameters: Vec<String>,
     found: Vec<Found>,
+    /// Statements without an end.
+    failures: u32,
 }
+
+/// After so many statements without an end a text is taken for something else: each is looked for to the end.
+const MOST_FAILURES: u32 = 16;
 
 /// Words that stand before `(` and are no functions.
 const NO_FUNCTIONS: &[&str] = &[
@@ -151,7 +161,9 @@ impl<'a> Scanner<'a> {
                     self.macro_name = None;
                     continue;
                 }
-                Kind::Name if matches!(self.slice(token), "asm" | "__asm__" | "__asm") => self.asm(token),
+                Kind::Name if matches!(self.slice(token), "asm" | "__asm__" | "__asm") => {
+                    self.asm(token, last)
+                }
                 Kind::Punctuation(byte) => self.punctuation(byte, last),
                 _ => {}
             }
@@ -219,18 +231,18 @@ impl<'a> Scanner<'a> {
             Directive::If | Directive::Ifdef | Directive::Ifndef => {
                 let condition = self.condition(directive, span);
                 let (scopes, parentheses) = (self.scopes.len(), self.parentheses.len());
-                self.arms.push(Arm { conditions: vec![condition], is_else: false, scopes, parentheses });
+                self.arms.push(Arm { branch: Branch::new(condition), scopes, parentheses });
             }
             Directive::Elif => {
                 let condition = self.condition(directive, span);
                 if let Some(arm) = self.arms.last_mut() {
-                    arm.conditions.push(condition);
+                    arm.branch.next(Some(condition));
                     self.back_to_arm();
                 }
             }
             Directive::Else => {
                 if let Some(arm) = self.arms.last_mut() {
-                    arm.is_else = true;
+                    arm.branch.next(None);
                     self.back_to_arm();
                 }
             }
@@ -250,8 +262,8 @@ impl<'a> Scanner<'a> {
         self.parentheses.truncate(arm.parentheses);
     }
 
-    /// The number of the condition of a directive.
-    fn condition(&mut self, directive: Directive, span: Span) -> u32 {
+    /// The condition of a directive. Negations are taken off, so that a condition and its opposite are one.
+    fn condition(&mut self, directive: Directive, span: Span) -> Guard {
         let line = &self.text[span.range()];
         let word = line.trim_start_matches('#').trim_start();
         let length = word.bytes().take_while(u8::is_ascii_alphabetic).count();
@@ -264,21 +276,27 @@ impl<'a> Scanner<'a> {
             }
             _ => Expression::read(self.text, place),
         };
+        let (mut expression, mut holds) = (expression, true);
+        while let Expression::Not(inner) = expression {
+            (expression, holds) = (*inner, !holds);
+        }
         // The same condition in other places is the same number.
         let key = match &expression {
             Expression::Unknown => rest.split_whitespace().collect::<Vec<_>>().join(" "),
             known => format!("{known:?}"),
         };
         let next = self.host.conditions.len() as u32;
-        *self.numbers.entry(key).or_insert_with(|| {
+        let condition = *self.numbers.entry(key).or_insert_with(|| {
             self.host.conditions.push(expression);
             next
-        })
+        });
+        Guard { condition, holds }
     }
 
     /// The conditions of all arms that are open.
     fn guards(&self) -> Vec<Guard> {
-        self.arms.iter().flat_map(Arm::guards).collect()
+        let innermost = self.arms.len().saturating_sub(Branch::DEEPEST);
+        self.arms[innermost..].iter().flat_map(|arm| arm.branch.guards()).collect()
     }
 
     fn define(&mut self, span: Span) {
@@ -288,13 +306,15 @@ impl<'a> Scanner<'a> {
         let start = span.end - name.len() as u32;
         let length = name.find('(').unwrap_or(name.len());
         self.macro_name = Some(Span::new(start, start + length as u32));
+        let list = name[length..].trim_matches(['(', ')']).split(',');
+        self.parameters = list.map(|word| word.trim().to_string()).collect();
         // Parameters may change the replacement.
         let body = if length < name.len() { Body::Other } else { self.replacement() };
-        let definition = Definition { at: span.start, guards: self.guards(), body };
+        let definition = Definition { guards: self.guards(), body };
         self.host.macros.entry(name[..length].to_string()).or_default().push(definition);
     }
 
-    /// The replacement of the macro whose name has just been read, without going on.
+    /// The replacement of the macro whose head has just been read, without going on.
     fn replacement(&self) -> Body {
         let mut ahead = self.lexer.clone();
         let mut tokens = Vec::new();
@@ -306,22 +326,29 @@ impl<'a> Scanner<'a> {
                 _ => tokens.push(token),
             }
         }
-        if let [only] = tokens.as_slice()
-            && only.kind == Kind::Number
-        {
-            return super::condition::number(self.slice(*only)).map_or(Body::Other, Body::Number);
+        if tokens.iter().all(|token| token.kind == Kind::Text) {
+            return Body::Text(tokens);
         }
-        if tokens.iter().all(|token| token.kind == Kind::Text) { Body::Text(tokens) } else { Body::Other }
+        let whole = tokens.first().zip(tokens.last()).map(|(first, last)| first.span.to(last.span));
+        match whole.map(|whole| Expression::read(self.text, whole)) {
+            None | Some(Expression::Unknown) => Body::Other,
+            Some(expression) => Body::Value(expression),
+        }
     }
 
     fn undefine(&mut self, span: Span) {
         let rest = self.text[span.range()].trim_start_matches('#').trim_start().trim_start_matches("undef");
-        let definition = Definition { at: span.start, guards: self.guards(), body: Body::Undefined };
+        let definition = Definition { guards: self.guards(), body: Body::Undefined };
         self.host.macros.entry(first_word(rest)).or_default().push(definition);
     }
 
     /// Reads a statement behind its keyword; leaves the lexer where reading goes on.
-    fn asm(&mut self, keyword: Token) {
+    fn asm(&mut self, keyword: Token, before: Option<Token>) {
+        // `int f(int) asm("name");` names a symbol.
+        let declarator = before.is_some_and(|token| match token.kind {
+            Kind::Name => !matches!(self.slice(token), "else" | "do" | "return"),
+            kind => matches!(kind, Kind::Punctuation(b')' | b']')),
+        });
         let mut ahead = self.lexer.clone();
         let (mut volatile, mut goto) = (false, false);
         loop {
@@ -332,12 +359,20 @@ impl<'a> Scanner<'a> {
                     goto |= self.slice(token) == "goto";
                 }
                 Kind::Punctuation(b'(') if !goto => break,
+                Kind::Punctuation(b'(') => {
+                    self.host.unread += 1;
+                    return;
+                }
                 _ => return,
             }
         }
-        let Some(collected) =
-            statement::collect(ahead, &mut |directive, span| self.condition(directive, span))
-        else {
+        if self.failures > MOST_FAILURES {
+            return;
+        }
+        let condition = &mut |directive, span| self.condition(directive, span);
+        let Some(collected) = statement::collect(ahead, condition) else {
+            self.failures += 1;
+            self.host.unread += 1;
             return;
         };
         self.lexer = collected.resume;
@@ -353,16 +388,10 @@ impl<'a> Scanner<'a> {
             function: self.macro_name.or(innermost),
             guards: self.guards(),
             arguments,
+            parameters: self.macro_name.map_or_else(Vec::new, |_| self.parameters.clone()),
+            declarator,
             nodes: collected.nodes,
         });
-    }
-}
-
-impl Arm {
-    fn guards(&self) -> Vec<Guard> {
-        let last = self.conditions.len() - 1;
-        let guard = |(index, &condition)| Guard { condition, holds: index == last && !self.is_else };
-        self.conditions.iter().enumerate().map(guard).collect()
     }
 }
 

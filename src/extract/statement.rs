@@ -1,6 +1,9 @@
 //! One `asm` statement: its words, the ways in which the preprocessor may choose among them, and what each
 //! way means.
 
+use std::cell::Cell;
+
+use super::branch::Branch;
 use super::condition::number;
 use super::lex::{Directive, Kind, Lexer, Token};
 use super::literal;
@@ -34,109 +37,138 @@ pub struct Collected<'a> {
 
 /// An `#if` that began within the statement and is open.
 struct Open {
-    conditions: Vec<u32>,
-    is_else: bool,
+    branch: Branch,
     arms: Vec<Arm>,
-    /// What was collected before it.
+    /// What was collected before it, and how deep in parentheses that was.
     before: Vec<Node>,
     depth: u32,
+    /// Whether the words before it no longer belonged to the statement.
+    behind: bool,
     /// The statement has ended in one of its arms.
     ended: bool,
 }
 
-impl Open {
-    fn guards(&self) -> Vec<Guard> {
-        let last = self.conditions.len() - 1;
-        let guard = |(index, &condition)| Guard { condition, holds: index == last && !self.is_else };
-        self.conditions.iter().enumerate().map(guard).collect()
-    }
+/// Collects the words behind the `(` of a statement. `None`: it has no end, or is too deep.
+pub fn collect<'a>(
+    lexer: Lexer<'a>,
+    condition: &mut dyn FnMut(Directive, Span) -> Guard,
+) -> Option<Collected<'a>> {
+    let collector =
+        Collector { lexer, nodes: Vec::new(), open: Vec::new(), depth: 1, behind: false, crossing: None };
+    collector.run(condition)
 }
 
-/// Collects the words behind the `(` of a statement. `None`: it has no end.
-pub fn collect<'a>(
-    mut lexer: Lexer<'a>,
-    condition: &mut dyn FnMut(Directive, Span) -> u32,
-) -> Option<Collected<'a>> {
-    let mut nodes = Vec::new();
-    let mut open: Vec<Open> = Vec::new();
-    let mut depth = 1u32;
-    // The words of the arm here no longer belong to the statement.
-    let mut behind = false;
-    // Where the arm that the statement began in ended before the statement did.
-    let mut crossing: Option<Lexer<'a>> = None;
-    loop {
-        let before = lexer.clone();
-        let token = lexer.read();
-        match token.kind {
-            Kind::End | Kind::DefineEnd => return None,
-            Kind::Directive(directive) => match directive {
-                Directive::If | Directive::Ifdef | Directive::Ifndef => open.push(Open {
-                    conditions: vec![condition(directive, token.span)],
-                    is_else: false,
-                    arms: Vec::new(),
-                    before: std::mem::take(&mut nodes),
-                    depth,
-                    ended: false,
-                }),
-                Directive::Elif | Directive::Else => match open.last_mut() {
+struct Collector<'a> {
+    lexer: Lexer<'a>,
+    nodes: Vec<Node>,
+    open: Vec<Open>,
+    depth: u32,
+    /// The words of the arm here no longer belong to the statement.
+    behind: bool,
+    /// Where the arm that the statement began in ended before the statement did.
+    crossing: Option<Lexer<'a>>,
+}
+
+impl<'a> Collector<'a> {
+    fn run(mut self, condition: &mut dyn FnMut(Directive, Span) -> Guard) -> Option<Collected<'a>> {
+        loop {
+            let before = self.lexer.clone();
+            let token = self.lexer.read();
+            match token.kind {
+                Kind::End | Kind::DefineEnd => return None,
+                Kind::Directive(Directive::If | Directive::Ifdef | Directive::Ifndef)
+                    if self.open.len() == Branch::DEEPEST =>
+                {
+                    return None;
+                }
+                Kind::Directive(Directive::Endif) if !self.open.is_empty() => {
+                    if self.end_branch() {
+                        return Some(self.finish(token.span.start));
+                    }
+                }
+                Kind::Directive(directive) => self.directive(directive, token, before, condition)?,
+                _ if self.behind => {}
+                Kind::Punctuation(b')') if self.depth == 1 => match self.open.last_mut() {
+                    None => return Some(self.finish(token.span.end)),
                     Some(open) => {
-                        open.arms.push(Arm { guards: open.guards(), nodes: std::mem::take(&mut nodes) });
-                        if directive == Directive::Else {
-                            open.is_else = true;
-                        } else {
-                            open.conditions.push(condition(directive, token.span));
-                        }
-                        depth = open.depth;
-                        behind = false;
-                    }
-                    None => {
-                        crossing.get_or_insert(before);
-                        skip_arms(&mut lexer)?;
+                        open.ended = true;
+                        self.behind = true;
                     }
                 },
-                Directive::Endif => match open.pop() {
-                    Some(mut closed) => {
-                        closed.arms.push(Arm { guards: closed.guards(), nodes: std::mem::take(&mut nodes) });
-                        if !closed.is_else {
-                            closed.is_else = true;
-                            closed.arms.push(Arm { guards: closed.guards(), nodes: Vec::new() });
-                        }
-                        nodes = closed.before;
-                        nodes.push(Node::Choice(closed.arms));
-                        behind = false;
-                        if closed.ended {
-                            let resume = crossing.unwrap_or(lexer);
-                            return Some(Collected { nodes, end: token.span.start, resume });
-                        }
-                        depth = depth.max(1);
-                    }
-                    None => {
-                        crossing.get_or_insert(before);
-                    }
-                },
-                _ => {}
-            },
-            _ if behind => {}
-            Kind::Punctuation(b'(') => {
-                depth += 1;
-                nodes.push(Node::Token(token));
-            }
-            Kind::Punctuation(b')') if depth == 1 => match open.last_mut() {
-                None => {
-                    let resume = crossing.unwrap_or(lexer);
-                    return Some(Collected { nodes, end: token.span.end, resume });
+                Kind::Punctuation(byte) => {
+                    self.depth += u32::from(byte == b'(');
+                    self.depth -= u32::from(byte == b')');
+                    self.nodes.push(Node::Token(token));
                 }
-                Some(open) => {
-                    open.ended = true;
-                    behind = true;
-                }
-            },
-            Kind::Punctuation(byte) => {
-                depth -= u32::from(byte == b')');
-                nodes.push(Node::Token(token));
+                _ => self.nodes.push(Node::Token(token)),
             }
-            _ => nodes.push(Node::Token(token)),
         }
+    }
+
+    fn finish(self, end: u32) -> Collected<'a> {
+        Collected { nodes: self.nodes, end, resume: self.crossing.unwrap_or(self.lexer) }
+    }
+
+    /// A directive, which stands at `before`; `None`: the text ends within it.
+    fn directive(
+        &mut self,
+        directive: Directive,
+        token: Token,
+        before: Lexer<'a>,
+        condition: &mut dyn FnMut(Directive, Span) -> Guard,
+    ) -> Option<()> {
+        match directive {
+            Directive::If | Directive::Ifdef | Directive::Ifndef => self.open.push(Open {
+                branch: Branch::new(condition(directive, token.span)),
+                arms: Vec::new(),
+                before: std::mem::take(&mut self.nodes),
+                depth: self.depth,
+                behind: self.behind,
+                ended: false,
+            }),
+            Directive::Elif | Directive::Else => match self.open.last_mut() {
+                Some(open) => {
+                    let nodes = std::mem::take(&mut self.nodes);
+                    open.arms.push(Arm { guards: open.branch.guards(), nodes });
+                    let is_elif = directive == Directive::Elif;
+                    open.branch.next(is_elif.then(|| condition(directive, token.span)));
+                    (self.depth, self.behind) = (open.depth, open.behind);
+                }
+                None => {
+                    self.crossing.get_or_insert(before);
+                    skip_arms(&mut self.lexer)?;
+                }
+            },
+            // That of an `#if` before the statement.
+            Directive::Endif => {
+                self.crossing.get_or_insert(before);
+            }
+            Directive::Define | Directive::Undef | Directive::Other => {}
+        }
+        Some(())
+    }
+
+    /// `#endif`: what its arms hold becomes one node. True: the statement has ended within them.
+    fn end_branch(&mut self) -> bool {
+        let Some(mut open) = self.open.pop() else { return false };
+        open.arms.push(Arm { guards: open.branch.guards(), nodes: std::mem::take(&mut self.nodes) });
+        if !open.branch.is_else() {
+            open.branch.next(None);
+            open.arms.push(Arm { guards: open.branch.guards(), nodes: Vec::new() });
+        }
+        self.nodes = open.before;
+        self.nodes.push(Node::Choice(open.arms));
+        self.behind = open.behind;
+        self.depth = self.depth.max(1);
+        if open.ended
+            && let Some(outer) = self.open.last_mut()
+        {
+            // The rest of the arm around it is behind the statement, too.
+            outer.ended = true;
+            self.behind = true;
+            return false;
+        }
+        open.ended
     }
 }
 
@@ -183,16 +215,30 @@ impl Way {
 }
 
 /// What the statement with these words may mean.
-pub fn variants(text: &str, host: &Host, guards: &[Guard], nodes: &[Node]) -> Vec<Variant> {
-    let reader = Reader { text, host };
+///
+/// `parameters` are those of the macro around it, which hide other macros. False: there are more ways than are
+/// looked at.
+pub fn variants(
+    text: &str,
+    host: &Host,
+    parameters: &[String],
+    guards: &[Guard],
+    nodes: &[Node],
+) -> (Vec<Variant>, bool) {
+    let reader = Reader { text, host, parameters, cut: Cell::new(false) };
     let outer = Way { guards: guards.to_vec(), tokens: Vec::new() };
     let ways = reader.ways(nodes).into_iter().filter_map(|way| outer.and(&way));
-    ways.map(|way| reader.variant(way, guards.len())).collect()
+    let variants: Vec<Variant> = ways.map(|way| reader.variant(way, guards.len())).collect();
+    let complete = !reader.cut.get() && !variants.is_empty();
+    (variants, complete)
 }
 
 struct Reader<'a> {
     text: &'a str,
     host: &'a Host,
+    parameters: &'a [String],
+    /// There are more ways than are looked at.
+    cut: Cell<bool>,
 }
 
 impl Reader<'_> {
@@ -217,10 +263,14 @@ impl Reader<'_> {
                 }
             };
             let pairs = ways.iter().flat_map(|way| next.iter().filter_map(|next| way.and(next)));
-            let combined: Vec<Way> = pairs.take(MOST_VARIANTS).collect();
-            // Conditions that exclude each other in every way: better a wrong one than none.
-            if !combined.is_empty() {
-                ways = combined;
+            let mut combined: Vec<Way> = pairs.take(MOST_VARIANTS + 1).collect();
+            self.cut.set(self.cut.get() || combined.len() > MOST_VARIANTS);
+            combined.truncate(MOST_VARIANTS);
+            match (combined.is_empty(), node) {
+                (false, _) => ways = combined,
+                // A macro of which no definition is in force here is defined elsewhere.
+                (true, Node::Token(token)) => ways.iter_mut().for_each(|way| way.tokens.push(*token)),
+                (true, Node::Choice(_)) => self.cut.set(true),
             }
         }
         ways
@@ -231,7 +281,11 @@ impl Reader<'_> {
         if token.kind != Kind::Name {
             return None;
         }
-        let definitions = self.host.macros.get(&self.text[token.span.range()])?;
+        let name = &self.text[token.span.range()];
+        if self.parameters.iter().any(|parameter| parameter == name) {
+            return None;
+        }
+        let definitions = self.host.macros.get(name)?;
         let way = |definition: &super::Definition| match &definition.body {
             Body::Text(tokens) => Some(Way { guards: definition.guards.clone(), tokens: tokens.clone() }),
             _ => None,
@@ -244,28 +298,33 @@ impl Reader<'_> {
         let (mut operands, mut unknown) = (Vec::new(), None);
         for (section, is_output) in sections.iter().skip(1).take(2).zip([true, false]) {
             for part in split(section, b',').flat_map(without_comma) {
-                match self.operand(part, is_output) {
-                    Some(operand) => operands.push(operand),
-                    None => {
-                        unknown.get_or_insert(operands.len());
-                    }
+                let (operand, whole) = self.operand(part, is_output);
+                operands.extend(operand);
+                if !whole {
+                    unknown.get_or_insert(operands.len());
                 }
             }
         }
-        let named = |name: &str| operands.iter().position(|o: &Operand| o.name.as_deref() == Some(name));
+        let named = |name: &str| {
+            let found = operands.iter().position(|o: &Operand| o.name.as_deref() == Some(name));
+            // It may be among those that cannot be read.
+            found.or(unknown.map(|_| operands.len()))
+        };
         let pieces = self.pieces(sections.first().copied().unwrap_or_default());
         let mut template = Template::new(&pieces, Dialect::Percent, &named);
         // A string that only the compiler knows.
         let is_text = |operand: &Operand| operand.constraint.as_deref() == Some("C");
         (0..operands.len()).filter(|n| is_text(&operands[*n])).for_each(|n| template.hide(n));
-        let memory = sections.get(3).is_some_and(|clobbers| self.clobbers_memory(clobbers));
+        // What cannot be read may hold the clobbers, too.
+        let clobbers = sections.get(3).is_some_and(|clobbers| self.clobbers_memory(clobbers));
+        let memory = clobbers || unknown.is_some();
         Variant {
             guards: way.guards.get(outer..).unwrap_or_default().to_vec(),
             template,
             operands_known: unknown.unwrap_or(usize::MAX),
             operands,
-            has_operands: sections.len() > 1,
             memory,
+            clobbers_registers: sections.get(3).is_some_and(|clobbers| self.clobbers_registers(clobbers)),
             excerpt: false,
         }
     }
@@ -285,38 +344,33 @@ impl Reader<'_> {
         pieces
     }
 
-    /// `[name] "constraint" (expression)`
-    fn operand(&self, tokens: &[Token], is_output: bool) -> Option<Operand> {
-        let span = tokens.first()?.span.to(tokens.last()?.span);
+    /// `[name] "constraint" (expression)`; false: there is more that cannot be read, or nothing else.
+    fn operand(&self, tokens: &[Token], is_output: bool) -> (Option<Operand>, bool) {
         let (name, rest) = match tokens {
             [open, name, close, rest @ ..] if open.is(b'[') && close.is(b']') => {
                 (Some(self.text[name.span.range()].to_string()), rest)
             }
             rest => (None, rest),
         };
-        let open = rest.iter().position(|token| token.is(b'('))?;
-        let (constraint, value) = rest.split_at(open);
-        if constraint.is_empty() || !value.last()?.is(b')') {
-            return None;
+        // A macro before the constraint may be anything; one within it is a part of it.
+        if rest.first().is_none_or(|first| first.kind != Kind::Text) {
+            return (None, false);
         }
+        let Some(open) = rest.iter().position(|token| token.is(b'(')) else { return (None, false) };
+        let Some(close) = closing(&rest[open..]) else { return (None, false) };
+        let (constraint, value) = (&rest[..open], &rest[open + 1..open + close]);
         let is_text = constraint.iter().all(|token| token.kind == Kind::Text);
-        // `F(x)` may be a whole operand or several.
-        if !is_text
-            && !constraint.iter().any(|token| token.kind == Kind::Text)
-            && !is_constraint(self, constraint)
-        {
-            return None;
-        }
         let letters = |token: &Token| literal::characters(self.text, token.span);
         let letters = constraint.iter().flat_map(letters).map(|(letter, _)| letter);
-        Some(Operand {
-            span,
+        let operand = Operand {
+            span: tokens[0].span.to(rest[open + close].span),
             name,
             constraint: is_text.then(|| letters.collect()),
             constraint_span: constraint[0].span.to(constraint[constraint.len() - 1].span),
-            value: self.value(&value[1..value.len() - 1]),
+            value: self.value(value),
             is_output,
-        })
+        };
+        (Some(operand), open + close + 1 == rest.len())
     }
 
     fn value(&self, tokens: &[Token]) -> Option<i64> {
@@ -327,6 +381,13 @@ impl Reader<'_> {
             }
             _ => None,
         }
+    }
+
+    /// PTX has no registers that a statement could clobber.
+    fn clobbers_registers(&self, tokens: &[Token]) -> bool {
+        let texts = tokens.iter().filter(|token| token.kind == Kind::Text);
+        let mut names = texts.map(|token| self.text[token.span.range()].trim_matches('"'));
+        names.any(|name| !matches!(name, "memory" | "cc" | ""))
     }
 
     fn clobbers_memory(&self, tokens: &[Token]) -> bool {
@@ -352,11 +413,13 @@ fn parts(characters: Vec<(char, Span)>) -> Vec<Piece> {
     characters.chunk_by(|a, b| !is_hole(a) && !is_hole(b)).map(part).collect()
 }
 
-/// `MACRO (x)` with a blank, or a name that tells: the constraint is a macro.
-fn is_constraint(reader: &Reader, tokens: &[Token]) -> bool {
-    let [only] = tokens else { return false };
-    let name = reader.text[only.span.range()].to_ascii_uppercase();
-    name.contains("CONSTRAINT") || name.contains("PTR")
+/// The index of the `)` that closes the `(` at the start.
+fn closing(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0;
+    tokens.iter().position(|token| {
+        depth += i32::from(token.is(b'(')) - i32::from(token.is(b')'));
+        depth == 0
+    })
 }
 
 /// The parts between the colons.

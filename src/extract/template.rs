@@ -94,6 +94,8 @@ pub struct Template {
     pub references: Vec<Reference>,
     /// Where the compiler puts a number of its own, as for `%=`.
     pub unique: Vec<u32>,
+    /// Where a `%` stands that is written `%%`.
+    pub doubled: Vec<u32>,
     segments: Vec<Segment>,
 }
 
@@ -155,6 +157,7 @@ impl Template {
             joints: Vec::new(),
             holes: Vec::new(),
             references: Vec::new(),
+            doubled: Vec::new(),
             unique: Vec::new(),
             segments: Vec::new(),
         }
@@ -264,16 +267,12 @@ impl Template {
         self.unique.iter().any(|at| (span.start..span.end).contains(at))
     }
 
-    /// The template with the bytes of `span` replaced by as many of `with` (padded with blanks), so that
-    /// all places stay as they are. `with` must not be longer.
-    pub fn blank(&mut self, span: Span, with: &str) {
+    /// Puts blanks in place of the bytes of `span`, so that all places stay as they are.
+    pub fn blank(&mut self, span: Span) {
         let span = Span::new(span.start.min(self.end()), span.end.min(self.end()));
         let length = (span.end - span.start) as usize;
-        if with.len() > length || !self.text.is_char_boundary(span.start as usize) {
-            return;
-        }
-        if self.text.is_char_boundary(span.end as usize) {
-            self.text.replace_range(span.range(), &format!("{with:<length$}"));
+        if self.text.is_char_boundary(span.start as usize) && self.text.is_char_boundary(span.end as usize) {
+            self.text.replace_range(span.range(), &" ".repeat(length));
         }
     }
 
@@ -295,9 +294,11 @@ impl Template {
         result.segments.insert(at, new);
         result.joints.iter_mut().for_each(|at| *at = moved(*at));
         result.unique.iter_mut().for_each(|at| *at = moved(*at));
+        result.doubled.iter_mut().for_each(|at| *at = moved(*at));
         result.references.retain(|reference| reference.span != span);
         result.references.iter_mut().for_each(|reference| reference.span = moved_span(reference.span));
-        result.holes.retain(|hole| hole.span != span);
+        // What is unknown between two bytes stays when something is inserted there.
+        result.holes.retain(|hole| hole.span != span || span.start == span.end);
         result.holes.iter_mut().for_each(|hole| hole.span = moved_span(hole.span));
         result
     }
@@ -320,6 +321,9 @@ impl Segment {
         before.into_iter().chain(after)
     }
 }
+
+/// No statement has so many operands.
+const MOST_OPERANDS: usize = 10_000;
 
 /// Reads one literal.
 struct Reader<'a> {
@@ -363,7 +367,8 @@ impl Reader<'_> {
     fn digits(&self, ahead: usize) -> Option<(usize, usize)> {
         let count = (ahead..).take_while(|&n| self.peek(n).is_some_and(|c| c.is_ascii_digit())).count();
         let text: String = (ahead..ahead + count).filter_map(|n| self.peek(n)).collect();
-        Some((text.parse().ok()?, count))
+        let number = text.parse().ok().filter(|number| *number < MOST_OPERANDS)?;
+        Some((number, count))
     }
 
     /// The text from `ahead` up to `end`, which is `count` characters long.
@@ -404,7 +409,11 @@ impl Reader<'_> {
 
     fn percent(&mut self) -> usize {
         match self.peek(1) {
-            Some('%') => self.plain("%", 2),
+            Some('%') => {
+                let at = self.template.end();
+                self.template.doubled.push(at);
+                self.plain("%", 2)
+            }
             Some('=') => self.unique(2),
             Some('[') => {
                 let Some((name, count)) = self.until(2, ']') else { return 0 };

@@ -17,21 +17,33 @@ const REGISTERS: &[(char, Type)] = &[
     ('b', Type::Pred),
 ];
 
+/// The letters of a constraint, without the signs before them.
+fn letters(operand: &Operand) -> &str {
+    operand.constraint.as_deref().unwrap_or_default().trim_start_matches(['=', '+', '&', '%'])
+}
+
+/// The type of register that stands behind the constraint, if one does.
+fn register(operand: &Operand) -> Option<Type> {
+    let mut letters = letters(operand).chars();
+    let (letter, None) = (letters.next()?, letters.next()) else { return None };
+    REGISTERS.iter().find(|(known, _)| *known == letter).map(|(_, ty)| *ty)
+}
+
+/// The number of the output whose register an input shares: "0".
+pub fn tied_to(operand: &Operand) -> Option<usize> {
+    letters(operand).parse().ok().filter(|_| !operand.is_output)
+}
+
 /// What the operand stands for in the text.
 pub fn meaning(operand: &Operand, others: &[Operand]) -> Meaning {
-    let Some(constraint) = &operand.constraint else { return Meaning::Anything };
-    let letters = constraint.trim_start_matches(['=', '+', '&', '%']);
-    let mut rest = letters.chars();
-    match (rest.next(), rest.next()) {
-        (Some('n'), None) => Meaning::Constant(operand.value.map(ConstValue::from)),
-        (Some(letter), None) => match REGISTERS.iter().find(|(known, _)| *known == letter) {
-            Some((_, ty)) => Meaning::Register(*ty),
-            // "0": the same register as that operand.
-            None => match letter.to_digit(10).and_then(|number| others.get(number as usize)) {
-                Some(other) if other.is_output && !operand.is_output => meaning(other, &[]),
-                _ => Meaning::Anything,
-            },
-        },
+    if let Some(ty) = register(operand) {
+        return Meaning::Register(ty);
+    }
+    if letters(operand) == "n" {
+        return Meaning::Constant(operand.value.map(ConstValue::from));
+    }
+    match tied_to(operand).and_then(|number| others.get(number)) {
+        Some(other) if other.is_output => meaning(other, &[]),
         _ => Meaning::Anything,
     }
 }
@@ -47,16 +59,13 @@ pub fn letter(ty: Type) -> Option<char> {
 
 /// Whether a register stands behind the constraint.
 pub fn is_register(operand: &Operand) -> bool {
-    let letters = operand.constraint.as_deref().unwrap_or_default().trim_start_matches(['=', '+', '&']);
-    letters.len() == 1 && REGISTERS.iter().any(|(letter, _)| letters.starts_with(*letter))
+    register(operand).is_some()
 }
 
 /// Whether every letter of the constraint exists in CUDA.
 pub fn is_known(operand: &Operand) -> bool {
-    let Some(constraint) = &operand.constraint else { return true };
-    let letters = constraint.trim_start_matches(['=', '+', '&', '%']);
     let known = |letter: char| {
         matches!(letter, 'n' | 'C' | '0'..='9') || REGISTERS.iter().any(|(other, _)| *other == letter)
     };
-    letters.chars().all(known)
+    letters(operand).chars().all(known)
 }

@@ -2,7 +2,7 @@
 
 use super::rules::NO_COMMON_TARGET;
 use super::target;
-use crate::check::{gate, text};
+use crate::check::gate;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::isa::{Needs, TargetId, TargetSet};
 use crate::needs;
@@ -63,11 +63,15 @@ pub fn check(
             if needs.targets.and(lowest) != TargetSet(0) || lowest.iter().any(suits) {
                 return gate::check(program, out);
             }
-            let Some(best) = lowest.iter().last() else { return };
             let before = out.len();
             let suits_some = possible.iter().any(suits);
+            let without_lowest =
+                target::every().iter().next().is_some_and(|oldest| possible.contains(oldest));
+            // Of an upper bound the newest target below it is worth a word.
+            let best = if without_lowest { possible.iter().last() } else { lowest.iter().last() };
+            let Some(best) = best else { return };
             // A condition that only sets an upper bound means no target by it.
-            if suits_some && target::every().iter().next().is_some_and(|oldest| possible.contains(oldest)) {
+            if suits_some && without_lowest {
                 return gate::check(program, out);
             }
             gate::check(&resolve_for(best), out);
@@ -78,6 +82,16 @@ pub fn check(
                 }
             }
         }
+    }
+}
+
+/// Where a condition that is not known may exclude the target, its gates are worth a warning only.
+pub fn soften(findings: &mut [Diagnostic]) {
+    for finding in findings.iter_mut().filter(|finding| finding.severity == Severity::Error) {
+        finding.severity = Severity::Warning;
+        finding
+            .notes
+            .push("a condition around it may exclude this target (mbar.toml can name its macro)".into());
     }
 }
 
@@ -102,7 +116,7 @@ fn no_common_target(program: &Program) -> Option<Diagnostic> {
             left = both;
             continue;
         }
-        let own = text::one_of(&[needs.targets.describe()]).replace('`', "");
+        let own = needs.targets.describe();
         let message = format!("no target has everything that this statement needs: this is for {own}");
         let diagnostic = Diagnostic::new(&NO_COMMON_TARGET, *span, message)
             .label(format!("only {own}"))

@@ -4,6 +4,7 @@
 use smallvec::SmallVec;
 
 use super::rules::MISSING_SEPARATOR;
+use crate::check::words;
 use crate::diagnostic::{Applicability, Diagnostic};
 use crate::extract::template::{Hole, Template};
 use crate::isa::{self, Mod, Opcode};
@@ -104,7 +105,7 @@ fn modifiers(template: &Template, hole: &Hole) -> SmallVec<[&'static str; 8]> {
 /// Blanks out the instruction around `span`, and drops the holes in it.
 fn cut_statement(template: &mut Template, span: Span) {
     let cut = statement_around(&template.text, span);
-    template.blank(cut, "");
+    template.blank(cut);
     template.holes.retain(|hole| !(cut.start <= hole.span.start && hole.span.end <= cut.end));
 }
 
@@ -142,11 +143,19 @@ fn is_label(before: &str, next: Option<&u8>) -> bool {
     !name.is_empty() && name.chars().all(is_name) && next != Some(&b':')
 }
 
+/// So many missing `;` of one statement are told.
+const MOST_MISSING: usize = 16;
+
+/// So far back, in characters, the beginning of an instruction is looked for.
+const LOOK_BACK: usize = 512;
+
 /// Puts a `;` where one literal ends an instruction and the next begins another without anything between,
 /// and says so.
 pub fn separate(template: &Template, out: &mut Vec<(Diagnostic, Template)>) -> Template {
     let mut separated = template.clone();
-    while let Some(at) = separated.joints.iter().copied().find(|&at| is_missing_at(&separated.text, at)) {
+    let missing =
+        |template: &Template| template.joints.iter().copied().find(|&at| is_missing_at(&template.text, at));
+    while let Some(at) = missing(&separated).filter(|_| out.len() < MOST_MISSING) {
         let place = Span::empty(at);
         let next = first_word(&separated.text[at as usize..]).to_string();
         let message =
@@ -165,7 +174,8 @@ fn is_missing_at(text: &str, at: u32) -> bool {
     // A blank or an end of the line is seen by everyone; there the parser speaks.
     let Some(last) = before.chars().next_back().filter(|c| !c.is_whitespace()) else { return false };
     let ends_operand = last.is_ascii_alphanumeric() || matches!(last, '_' | ']' | '}' | ')' | '$');
-    let line = before.rsplit('\n').next().unwrap_or_default();
+    let start = before.char_indices().rev().take(LOOK_BACK).last().map_or(0, |(at, _)| at);
+    let line = before[start..].rsplit('\n').next().unwrap_or_default();
     let statement = line.rsplit([';', '{', '}', ':']).next().unwrap_or_default();
     let complete = statement.contains([' ', '\t']) || line.ends_with(']') || is_opcode(statement.trim());
     ends_operand && !line.contains("//") && complete && is_opcode(first_word(after.trim_start()))
@@ -183,12 +193,5 @@ fn is_opcode(text: &str) -> bool {
     if !text.contains('.') {
         return false;
     }
-    let mut words: SmallVec<[&str; 16]> = SmallVec::new();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest[1..].find('.').map_or(rest.len(), |at| at + 1);
-        words.push(&rest[..end]);
-        rest = &rest[end..];
-    }
-    matches!(isa::lookup(&words), Opcode::Known { .. } | Opcode::Misfit { .. } | Opcode::Opaque)
+    matches!(isa::lookup(&words::split(text)), Opcode::Known { .. } | Opcode::Misfit { .. } | Opcode::Opaque)
 }

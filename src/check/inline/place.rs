@@ -11,6 +11,11 @@ pub fn operand_span(template: &Template, index: usize) -> Span {
     Span::new(at, at + 1)
 }
 
+/// The operand that is declared there.
+pub fn operand_index(template: &Template, span: Span) -> Option<usize> {
+    span.start.checked_sub(template.text.len() as u32 + 1).map(|index| index as usize)
+}
+
 /// The way back from a text to its file.
 pub struct Places<'a> {
     pub template: &'a Template,
@@ -23,8 +28,7 @@ pub struct Places<'a> {
 impl Places<'_> {
     /// The operand that `span` stands for.
     fn operand(&self, span: Span) -> Option<&Operand> {
-        let index = span.start.checked_sub(self.template.text.len() as u32 + 1)?;
-        self.operands.get(index as usize)
+        self.operands.get(operand_index(self.template, span)?)
     }
 
     /// A place of the text in the file.

@@ -34,6 +34,8 @@ rules! {
         "an `asm` statement that does more than compute its outputs, without `volatile`";
     UNBALANCED_SCOPE = "unbalanced-scope", Error, Rejects,
         "an `asm` statement with `{` or `}` whose partner is nowhere in the file";
+    UNEXPANDED_ESCAPE = "unexpanded-escape", Error, Rejects,
+        "`%%` or `%=` in an `asm` statement without operands, where the compiler leaves them as they are";
     UNSCOPED_REGISTER = "unscoped-register", Warning, Accepts,
         "a register of an `asm` statement that is declared outside of braces, so that a second copy declares it again";
     UNWRITTEN_OUTPUT = "unwritten-output", Warning, Accepts,

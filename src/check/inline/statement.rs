@@ -4,23 +4,24 @@ use std::sync::Arc;
 
 use super::gates::{self, Meant};
 use super::place::{self, Places};
-use super::rules::{MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNWRITTEN_OUTPUT, WRITTEN_INPUT};
+use super::rules::{
+    MISSING_MEMORY_CLOBBER, NO_SUCH_OPERAND, NOT_VOLATILE, UNEXPANDED_ESCAPE, UNWRITTEN_OUTPUT, WRITTEN_INPUT,
+};
 use super::scope::{Elsewhere, Outer};
-use super::{constraint, excerpt, holes};
+use super::{constraint, excerpt, holes, recognise};
 use crate::check::{NOT_CHECKED, Settings, statement_rules, text, value};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::extract::template::{Dialect, Template};
 use crate::extract::{Asm, Host, Variant};
-use crate::isa::opcode::suggest_op;
-use crate::isa::{Mod, Needs, Opcode, TargetSet};
+use crate::isa::{Needs, Opcode, TargetSet};
 use crate::needs;
 use crate::program::flow::Flow;
 use crate::program::meaning::{Effect, Meaning as FormMeaning};
 use crate::program::outside::{Meaning, Outside};
-use crate::program::{Inst, Options, ProblemKind, Program, Routine, Surroundings};
+use crate::program::{Inst, Options, ProblemKind, Program, Surroundings};
 use crate::source::{SourceFile, Span};
 use crate::syntax;
-use crate::syntax::ast::{Opcode as Spelling, OpcodeId, StatementKind};
+use crate::syntax::ast::OpcodeId;
 
 /// A statement and what is around it.
 pub struct Context<'a> {
@@ -28,6 +29,8 @@ pub struct Context<'a> {
     pub variant: &'a Variant,
     /// The targets that the conditions around it leave.
     pub possible: TargetSet,
+    /// No condition around it is open for the target that was asked for.
+    pub certain: bool,
     pub host: &'a Host,
     pub source: &'a SourceFile,
     pub settings: &'a Settings,
@@ -38,7 +41,7 @@ pub struct Context<'a> {
 pub struct Outcome {
     pub diagnostics: Vec<Diagnostic>,
     pub scope: Outer,
-    pub needs: Option<Needs>,
+    pub needs: Needs,
     pub unchecked: usize,
 }
 
@@ -46,6 +49,9 @@ pub struct Outcome {
 pub fn check(context: &Context) -> Option<Outcome> {
     let Context { asm, variant, .. } = context;
     if variant.template.text.trim().is_empty() && variant.template.holes.is_empty() {
+        return None;
+    }
+    if names_a_symbol(asm, variant) {
         return None;
     }
     let mut early = Vec::new();
@@ -65,7 +71,14 @@ pub fn check(context: &Context) -> Option<Outcome> {
     let outer = if filled.may_declare || variant.excerpt { Outer::default() } else { judged.outer };
     let scope = outer.placed(|span| places.span(span), to_host);
     let unchecked = filled.cut.len() + judged.opaque;
-    Some(Outcome { diagnostics, scope, needs: Some(judged.needs), unchecked })
+    Some(Outcome { diagnostics, scope, needs: judged.needs, unchecked })
+}
+
+/// Whether the statement is no statement: `int f(int) asm("name");`
+fn names_a_symbol(asm: &Asm, variant: &Variant) -> bool {
+    let text = variant.template.text.as_str();
+    let is_word = !text.contains(|c: char| c.is_whitespace() || c == ';');
+    asm.declarator && !asm.volatile && is_word && variant.operands.is_empty() && !variant.memory
 }
 
 /// Of the texts that the template may stand for, the one with the fewest errors.
@@ -119,20 +132,24 @@ impl Judged {
         let resolve = |options| Program::of_statements(parse().module, options, surroundings);
         let parsed = parse();
         let mut program = Program::of_statements(parsed.module, options, surroundings);
-        let cut_ptx = || !filled.cut.is_empty() && has_modifier(&variant.template.text);
         let is_named = template.dialect == Dialect::Plain;
-        if !is_named && !is_ptx(&program, variant) && !cut_ptx() {
+        if !is_named && !recognise::is_ptx(&program, variant, !filled.cut.is_empty(), context.host.is_cuda) {
             return None;
         }
         let mut diagnostics = parsed.diagnostics;
         names_from_elsewhere(&mut program, context, &mut diagnostics);
         statement_rules(&program, settings, &mut diagnostics);
         if let Some(meant) = meant {
+            let before = diagnostics.len();
             gates::check(&program, meant, options, &resolve, &mut diagnostics);
+            if !context.certain {
+                gates::soften(&mut diagnostics[before..]);
+            }
         }
         if settings.verbose {
             value::open_constants(&program, &mut diagnostics);
         }
+        diagnostics.extend(unexpanded(template, variant));
         effects(&program, asm, variant, &mut diagnostics);
         if variant.excerpt && excerpt::is_sketch(&program, &mut diagnostics) {
             return None;
@@ -153,11 +170,12 @@ fn opaque(program: &Program) -> usize {
         .sum()
 }
 
-/// The operands by their numbers.
+/// The operands that the text names.
 fn names(template: &Template, variant: &Variant) -> Vec<Outside> {
-    let known = variant.operands_known;
-    let most = template.references.iter().map(|r| r.operand + 1).max().unwrap_or(0);
-    let count = if known == usize::MAX { variant.operands.len() } else { most };
+    let (known, count) = (variant.operands_known, variant.operands.len());
+    let mut numbers: Vec<usize> = template.references.iter().map(|reference| reference.operand).collect();
+    numbers.sort_unstable();
+    numbers.dedup();
     let outside = |index: usize| Outside {
         name: format!("%{index}"),
         meaning: match variant.operands.get(index).filter(|_| index < known) {
@@ -166,54 +184,7 @@ fn names(template: &Template, variant: &Variant) -> Vec<Outside> {
         },
         span: place::operand_span(template, index),
     };
-    (0..count.min(1024)).map(outside).collect()
-}
-
-/// Whether the text is PTX, and not the assembly of some processor or the name of a symbol.
-fn is_ptx(program: &Program, variant: &Variant) -> bool {
-    let ended = program.module.source.text().contains(';');
-    let mut opcodes = program.module.opcodes.iter().zip(&program.opcodes);
-    if !variant.operands.iter().all(constraint::is_known) {
-        // With constraints that CUDA does not have only what is spelled as nowhere else counts.
-        return ended && opcodes.any(|(opcode, known)| is_known(known) && opcode.text.contains('.'));
-    }
-    let mut known = opcodes.map(|(opcode, meaning)| match meaning {
-        Opcode::Known { .. } if opcode.text.contains('.') => true,
-        Opcode::Misfit { op, .. } if op.name.contains('.') => true,
-        // Such as `trap`: processors have these words, too, but end them with the line.
-        Opcode::Known { .. } => ended,
-        Opcode::Misfit { .. } | Opcode::Opaque => ended && has_modifier(&opcode.text),
-        Opcode::Unknown => ended && (has_modifier(&opcode.text) || is_slip(opcode)),
-    });
-    known.any(|known| known) || program.routines.iter().any(|routine| declares(program, routine))
-}
-
-fn is_known(opcode: &Opcode) -> bool {
-    matches!(opcode, Opcode::Known { .. })
-}
-
-/// Whether three words or more are nearly those of an instruction.
-fn is_slip(opcode: &Spelling) -> bool {
-    let words: Vec<&str> = opcode.words().collect();
-    words.len() > 2 && !suggest_op(&words).is_empty()
-}
-
-/// Whether a word of the text is a modifier of PTX.
-fn has_modifier(text: &str) -> bool {
-    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
-    let mut words = text.match_indices('.').map(|(at, _)| {
-        let rest = &text[at + 1..];
-        &text[at..at + 1 + rest.find(|c: char| !in_word(c)).unwrap_or(rest.len())]
-    });
-    words.any(|word| Mod::from_text(word).is_some())
-}
-
-/// Whether a variable is declared, or there is nothing but the ends of blocks.
-fn declares(program: &Program, routine: &Routine) -> bool {
-    let statements = program.function(routine).body.iter().flat_map(|body| &body.statements);
-    let mut kinds = statements.map(|statement| &statement.kind);
-    let is_end = |kind| matches!(kind, &StatementKind::Open { .. } | &StatementKind::Close { .. });
-    kinds.clone().all(is_end) || kinds.any(|kind| matches!(kind, StatementKind::Variable(_)))
+    numbers.into_iter().filter(|index| *index < count || known != usize::MAX).map(outside).collect()
 }
 
 /// Speaks of operand numbers that do not exist, and forgets about names that something outside of the
@@ -269,6 +240,27 @@ fn no_such_operand(span: Span, number: usize, count: usize, dialect: Dialect) ->
     }
 }
 
+/// `%%` and `%=` where there are no operands.
+fn unexpanded(template: &Template, variant: &Variant) -> Option<Diagnostic> {
+    let is_read = !variant.operands.is_empty() || variant.operands_known != usize::MAX;
+    if is_read || template.dialect != Dialect::Percent {
+        return None;
+    }
+    let (doubled, unique) = (template.doubled.first(), template.unique.first());
+    let (at, spelled, help) = match (doubled, unique) {
+        (Some(at), _) => (at, "%%", "write a single `%`"),
+        (None, Some(at)) => (at, "%=", "put the label into braces, where it needs no number"),
+        (None, None) => return None,
+    };
+    let message = format!("`{spelled}` stays as it is in a statement without operands");
+    Some(
+        Diagnostic::new(&UNEXPANDED_ESCAPE, Span::new(*at, at + 1), message)
+            .label("goes to ptxas like this")
+            .note("the compiler reads escapes only where there is an output or an input")
+            .help(help),
+    )
+}
+
 /// Statements that other threads or copies depend on must stay where they are.
 fn effects(program: &Program, asm: &Asm, variant: &Variant, out: &mut Vec<Diagnostic>) {
     let Some(routine) = program.routines.first() else { return };
@@ -322,13 +314,17 @@ fn directions(
     let flow = Flow::new(program, routine);
     let mut written = vec![false; variant.operands.len()];
     let mut touched = written.clone();
+    // "0": the same register as output 0.
+    let twin = |index: usize| constraint::tied_to(&variant.operands[index]).filter(|twin| *twin < index);
     for at in 0..routine.instructions.len() {
         // What a call writes cannot be seen here.
         let surely = !flow.is_opaque(at);
         let guarded = flow.is_guarded(at);
         flow.written(at, &mut |register, partly| {
-            if let Some(index) = routine.outside(register).filter(|index| *index < touched.len()) {
+            let index = place::operand_index(template, routine.register(register).span);
+            if let Some(index) = index.filter(|index| *index < touched.len()) {
                 touched[index] = true;
+                twin(index).into_iter().for_each(|twin| touched[twin] = true);
                 written[index] |= surely && (guarded || !partly);
             }
         });

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use rustc_hash::FxHashMap;
 
-use crate::extract::condition::Macros;
+use crate::extract::condition::{Expression, Macros};
 use crate::extract::{Body, Guard, Host};
 use crate::isa::table::TARGETS;
 use crate::isa::{TargetId, TargetSet};
@@ -18,6 +18,19 @@ pub struct Targets<'a> {
 }
 
 impl<'a> Targets<'a> {
+    /// Whether the text is surely compiled for `target`, as far as conditions tell: none is open but those against
+    /// a second reading of the file.
+    pub fn is_certain(&self, target: TargetId, guards: &[Guard]) -> bool {
+        let Some(macros) = self.each.iter().find(|macros| macros.target == target) else { return false };
+        guards.iter().all(|guard| {
+            let condition = &macros.host.conditions[guard.condition as usize];
+            match condition.holds(macros) {
+                Some(holds) => holds == guard.holds,
+                None => macros.guards_file(*guard).is_some(),
+            }
+        })
+    }
+
     /// For a text.
     pub fn new(host: &'a Host, named: &'a Guards) -> Targets<'a> {
         let one =
@@ -99,6 +112,14 @@ impl ForTarget<'_> {
         condition.holds(self) != Some(!guard.holds)
     }
 
+    /// The macro M of `#ifndef M` around a `#define M`: the text is read where it is not yet defined.
+    fn guards_file(&self, guard: Guard) -> Option<&str> {
+        let condition = &self.host.conditions[guard.condition as usize];
+        let (Expression::Defined(name), false) = (condition, guard.holds) else { return None };
+        let mut definitions = self.host.macros.get(name)?.iter();
+        definitions.any(|definition| definition.guards.contains(&guard)).then_some(name.as_str())
+    }
+
     fn number(&self) -> i64 {
         number(self.target).into()
     }
@@ -121,7 +142,7 @@ impl ForTarget<'_> {
             "__CUDA_ARCH_SPECIFIC__" => (self.suffix() == "a").then_some(arch),
             "__CUDA_ARCH_FAMILY_SPECIFIC__" => (!self.suffix().is_empty()).then_some(arch),
             // Pointers have 64 bits wherever CUDA still runs.
-            "__CUDACC__" | "__NVCC__" | "__LP64__" | "_LP64" => Some(1),
+            "__CUDACC__" | "__NVCC__" | "__cplusplus" | "__LP64__" | "_LP64" => Some(1),
             _ => {
                 if let Some(feature) = name.strip_prefix("__CUDA_ARCH_FEAT_") {
                     return self.has_feature(feature).map(|has| has.then_some(1));
@@ -131,10 +152,10 @@ impl ForTarget<'_> {
         })
     }
 
-    /// What the configuration says of a macro.
+    /// What the configuration says of a macro: it is defined for these targets only. Whether it is, others decide.
     fn named(&self, name: &str) -> Option<bool> {
         let (_, targets) = self.named.iter().find(|(other, _)| other == name)?;
-        Some(targets.contains(self.target))
+        (!targets.contains(self.target)).then_some(false)
     }
 
     /// Whether a definition of the text is in force: where all are under conditions that do not hold, the
@@ -144,28 +165,43 @@ impl ForTarget<'_> {
         if let Some(known) = self.defined.borrow().get(name) {
             return *known;
         }
-        if self.depth.get() > DEEPEST {
+        // A definition under the condition that there is none guards against a second reading of the file.
+        let guards_file = |guard: &Guard| self.guards_file(*guard) == Some(name);
+        if definitions.iter().flat_map(|definition| &definition.guards).any(guards_file) {
             return None;
         }
-        self.depth.set(self.depth.get() + 1);
-        // A definition under the condition that there is none guards against a second reading of the file:
-        // whoever asks meanwhile learns nothing.
+        // Whoever asks meanwhile learns nothing.
         self.defined.borrow_mut().insert(name.to_string(), None);
         let mut states = definitions.iter().map(|definition| match definition.body {
             Body::Undefined => None,
             _ => self.all_hold(&definition.guards),
         });
-        let first = states.next().flatten();
-        let found = states.all(|other| other == first).then_some(first).flatten();
-        self.depth.set(self.depth.get() - 1);
+        let found = self.within(|| {
+            let first = states.next().flatten();
+            states.all(|other| other == first).then_some(first).flatten()
+        });
         self.defined.borrow_mut().insert(name.to_string(), found);
+        found
+    }
+
+    /// Follows definitions, but not too deep.
+    fn within<T>(&self, follow: impl FnOnce() -> Option<T>) -> Option<T> {
+        if self.depth.get() > DEEPEST {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let found = follow();
+        self.depth.set(self.depth.get() - 1);
         found
     }
 
     /// Whether all of the conditions hold.
     fn all_hold(&self, guards: &[Guard]) -> Option<bool> {
         let condition = |guard: &Guard| &self.host.conditions[guard.condition as usize];
-        let each = guards.iter().map(|guard| Some(condition(guard).holds(self)? == guard.holds));
+        let each = guards.iter().map(|guard| match condition(guard).holds(self) {
+            Some(holds) => Some(holds == guard.holds),
+            None => self.guards_file(*guard).map(|_| true),
+        });
         let mut all = Some(true);
         for one in each {
             all = match (all, one) {
@@ -216,15 +252,18 @@ impl Macros for ForTarget<'_> {
         if let Some(known) = self.named(name) {
             return Some(known.into());
         }
-        let definitions = self.host.macros.get(name)?;
-        match definitions.as_slice() {
-            [only] => match (&only.body, self.defined_here(name)?) {
-                (_, false) => Some(0),
-                (Body::Number(number), true) => Some(*number),
-                _ => None,
-            },
-            several => several.is_empty().then_some(0),
-        }
+        self.within(|| {
+            let definitions = self.host.macros.get(name)?;
+            let mut found = Some(0);
+            for definition in definitions {
+                match (self.all_hold(&definition.guards)?, &definition.body) {
+                    (false, _) => {}
+                    (true, Body::Value(value)) => found = value.value(self),
+                    (true, _) => return None,
+                }
+            }
+            found
+        })
     }
 
     fn call(&self, name: &str, argument: &str) -> Option<i64> {

@@ -29,3 +29,10 @@ static inline void amd(uint32_t v) {
 extern float load(int) __asm("llvm.amdgcn.raw.buffer.load.f32");
 extern int other(void) asm("other_symbol");
 static inline void hexagon(void *p) { asm volatile("{ r1 = memw_locked(%0); }" :: "r"(p)); }
+// Words that PTX has, too, among words that it has not.
+static inline void mixed(uint32_t v, void *p) {
+    asm volatile("pushq %rbx; popq %rbx; ret;");
+    asm volatile("ldxr %w0, [%1]; cmp %w0, #0; b.ne 1b;" : "=&r"(v) : "r"(p));
+    asm volatile("vadd.f32 q0, q0, q1;" ::: "q0");
+    asm volatile("mov " REGISTER ", %0; ret;" :: "r"(v) : "eax");
+}

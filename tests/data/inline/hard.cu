@@ -98,6 +98,13 @@ __device__ void slips() {
     asm volatile("mbarrier.arrive.shared.b64 [%0];" :: "m"(slips) : "memory"); //~ operand-mismatch
 }
 
+__global__ void slips_of_one_word(int x) {
+    asm volatile("mov.b33 %0, %1;" : "=r"(x) : "r"(x)); //~ unknown-modifier
+    asm volatile("add.s33 %0, %1, 1;" : "=r"(x) : "r"(x)); //~ unknown-modifier
+    asm volatile("trap"); //~ syntax-error
+    asm volatile("{ .reg .b32 %%q; }" ::: "memory"); //~ unexpanded-escape
+}
+
 // 9. The fourth operand of a copy: a predicate, a register, a constant.
 __device__ void fourth(uint32_t dst, const void *src, uint32_t n) {
     asm volatile("{ .reg .pred p; setp.eq.u32 p, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, p; }"

@@ -68,6 +68,37 @@ __device__ void conditional(unsigned dst, const void *src, unsigned n) {
 #endif
 }
 
+// A macro of which no definition is in force here is defined elsewhere.
+#if !A
+#define PRE "wrong"
+#endif
+__device__ void defined_elsewhere(unsigned x) {
+    asm volatile(
+#if A
+        "mov.b32 %0, %1" PRE "add.s32 %0, %0, 1;"
+#else
+        "mov.b32 %0, %1;"
+#endif
+        : "+r"(x) : "r"(x));
+}
+
+// The statement ends in each arm; what follows in an arm does not belong to it.
+__device__ void ends_in_arms(unsigned x, unsigned y) {
+    asm volatile("mov.b32 %0, %1;"
+#if X
+        : "+r"(x) : "r"(x));
+    foo(
+#if Y
+        x
+#else
+        y
+#endif
+    );
+#else
+        : "+r"(y) : "r"(y));
+#endif
+}
+
 #if defined(_WIN64) || defined(__LP64__)
 #define POINTER "l"
 #else

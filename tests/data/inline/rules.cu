@@ -19,6 +19,7 @@ __device__ uint32_t directions(uint32_t a, uint32_t b) {
     asm("add.u32 %1, %1, 1; mov.u32 %0, %1;" : "=r"(x) : "r"(a)); //~ written-input
     asm("add.u32 %1, %1, 1; mov.u32 %0, %1;" : "=r"(x), "+r"(a));
     asm("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p mov.u32 %0, 1; }" : "=r"(x) : "r"(a));
+    asm("add.s32 %1, %1, 1;" : "=r"(x) : "0"(x));
     return x + y;
 }
 
