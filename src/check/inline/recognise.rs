@@ -14,8 +14,10 @@ enum Evidence {
     Exact,
     /// The name of one, with something wrong behind it.
     Sure,
-    /// PTX has such a word, or such modifiers; others may, too.
+    /// PTX has such a word; others may, too.
     Likely,
+    /// It has the looks of PTX.
+    Perhaps,
     /// PTX has no such word.
     Against,
     /// Nothing.
@@ -42,6 +44,7 @@ pub fn is_ptx(program: &Program, variant: &Variant, cut: bool, cuda: bool) -> bo
         return false;
     }
     (has(Evidence::Likely) && (ended || cuda))
+        || (has(Evidence::Perhaps) && ended)
         || (cut && has_modifier(&variant.template.text))
         || program.routines.iter().any(|routine| declares(program, routine))
 }
@@ -52,9 +55,9 @@ fn evidence(spelling: &Spelling, meaning: &Opcode, cuda: bool) -> Evidence {
         Opcode::Known { .. } if dotted => Evidence::Exact,
         Opcode::Misfit { op, .. } if op.name.contains('.') => Evidence::Sure,
         Opcode::Known { .. } => Evidence::Likely,
-        _ if has_modifier(&spelling.text) => Evidence::Likely,
-        Opcode::Misfit { .. } if dotted && cuda => Evidence::Likely,
-        Opcode::Unknown if is_slip(spelling) => Evidence::Likely,
+        _ if has_modifier(&spelling.text) => Evidence::Perhaps,
+        Opcode::Misfit { .. } if dotted && cuda => Evidence::Perhaps,
+        Opcode::Unknown if is_slip(spelling) => Evidence::Perhaps,
         Opcode::Unknown if !dotted => Evidence::Against,
         Opcode::Misfit { .. } | Opcode::Opaque | Opcode::Unknown => Evidence::None,
     }

@@ -33,14 +33,31 @@ impl<'a> Targets<'a> {
 
     /// For a text.
     pub fn new(host: &'a Host, named: &'a Guards) -> Targets<'a> {
-        let one =
-            |target| ForTarget { target, host, named, defined: RefCell::default(), depth: Cell::new(0) };
+        let one = |target| ForTarget {
+            target,
+            host,
+            named,
+            defined: RefCell::default(),
+            depth: Cell::new(0),
+            follows: Cell::new(true),
+        };
         Targets { each: TargetId::all().map(one).collect() }
     }
 
     /// The targets for which all of `guards`, and the macros that take the statement as an argument, may
-    /// hold.
+    /// hold. A switch of the text itself that excludes them all may be turned by hand: then it does not count.
     pub fn possible(&self, guards: &[Guard], arguments: &[String]) -> TargetSet {
+        let found = self.possible_as_it_stands(guards, arguments);
+        if found != TargetSet(0) {
+            return found;
+        }
+        self.each.iter().for_each(|macros| macros.follows.set(false));
+        let found = self.possible_as_it_stands(guards, arguments);
+        self.each.iter().for_each(|macros| macros.follows.set(true));
+        found
+    }
+
+    fn possible_as_it_stands(&self, guards: &[Guard], arguments: &[String]) -> TargetSet {
         let compiled = |macros: &&ForTarget| {
             guards.iter().all(|guard| macros.may_hold(*guard))
                 && arguments.iter().all(|name| macros.argument(name) != Some(false))
@@ -101,6 +118,8 @@ struct ForTarget<'a> {
     defined: RefCell<FxHashMap<String, Option<bool>>>,
     /// Definitions that are being followed.
     depth: Cell<u32>,
+    /// Whether definitions of the text are followed at all.
+    follows: Cell<bool>,
 }
 
 /// So many definitions are followed from one to the next.
@@ -161,7 +180,7 @@ impl ForTarget<'_> {
     /// Whether a definition of the text is in force: where all are under conditions that do not hold, the
     /// macro is taken to be undefined.
     fn defined_here(&self, name: &str) -> Option<bool> {
-        let definitions = self.host.macros.get(name)?;
+        let definitions = self.host.macros.get(name).filter(|_| self.follows.get())?;
         if let Some(known) = self.defined.borrow().get(name) {
             return *known;
         }
@@ -186,7 +205,7 @@ impl ForTarget<'_> {
 
     /// Follows definitions, but not too deep.
     fn within<T>(&self, follow: impl FnOnce() -> Option<T>) -> Option<T> {
-        if self.depth.get() > DEEPEST {
+        if !self.follows.get() || self.depth.get() > DEEPEST {
             return None;
         }
         self.depth.set(self.depth.get() + 1);

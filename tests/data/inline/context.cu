@@ -64,3 +64,9 @@ __device__ void elsewhere() { asm volatile("mov.b32 v0, v1;"); }
 #elif UNKNOWN
 __device__ void perhaps() { asm volatile("barrier.cluster.arrive;" ::: "memory"); }
 #endif
+
+// A switch that somebody may turn: what stands behind it is checked all the same.
+#define USE_EARLY_NAMES 0
+#if USE_EARLY_NAMES
+__device__ void switched() { asm volatile("mbarrier.inval.early.b64 [%0];" :: "l"(0) : "memory"); } //~ unknown-modifier
+#endif

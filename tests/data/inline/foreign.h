@@ -36,3 +36,6 @@ static inline void mixed(uint32_t v, void *p) {
     asm volatile("vadd.f32 q0, q0, q1;" ::: "q0");
     asm volatile("mov " REGISTER ", %0; ret;" :: "r"(v) : "eax");
 }
+#define DEVICE __device__
+DEVICE half load_half(int4 resource, int offset)
+    __asm("llvm.amdgcn.raw.buffer.load.f16");
