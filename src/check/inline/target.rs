@@ -26,7 +26,7 @@ impl<'a> Targets<'a> {
             let condition = &macros.host.conditions[guard.condition as usize];
             match condition.holds(macros) {
                 Some(holds) => holds == guard.holds,
-                None => macros.guards_file(*guard).is_some(),
+                None => macros.guards_file(*guard).is_some() || macros.is_neutral(condition, *guard),
             }
         })
     }
@@ -109,6 +109,10 @@ const ELSEWHERE: &[&str] = &[
     "__SYCL_DEVICE_ONLY__",
 ];
 
+/// Macros that tell of compilers and builds, and of no target.
+const NEUTRAL: &[&str] =
+    &["__CUDACC_RTC__", "__clang__", "__GNUC__", "_MSC_VER", "_WIN32", "__linux__", "NDEBUG", "DEBUG"];
+
 /// The preprocessor's view while device code for one target is compiled.
 struct ForTarget<'a> {
     target: TargetId,
@@ -129,6 +133,19 @@ impl ForTarget<'_> {
     fn may_hold(&self, guard: Guard) -> bool {
         let condition = &self.host.conditions[guard.condition as usize];
         condition.holds(self) != Some(!guard.holds)
+    }
+
+    /// Whether an open condition says nothing against the target: it asks for the compiler, or for a macro that
+    /// the configuration names for it.
+    fn is_neutral(&self, condition: &Expression, guard: Guard) -> bool {
+        match condition {
+            Expression::Defined(name) | Expression::Name(name) => {
+                let named = self.named.iter().find(|(other, _)| other == name);
+                NEUTRAL.contains(&name.as_str())
+                    || (guard.holds && named.is_some_and(|(_, targets)| targets.contains(self.target)))
+            }
+            _ => false,
+        }
     }
 
     /// The macro M of `#ifndef M` around a `#define M`: the text is read where it is not yet defined.

@@ -1,5 +1,5 @@
 // What is compiled for the target that was asked for.
-// check: target=sm_80 guards=MAYBE=sm_90
+// check: target=sm_80 guards=MAYBE=sm_90,SURE=sm_80
 #ifndef ASKED_CU
 #define ASKED_CU
 #if __CUDA_ARCH__ >= 900
@@ -30,6 +30,12 @@ __device__ void values() {
 __device__ void open() {
 #if SOMETHING
     asm volatile("fence.proxy.async;" ::: "memory"); //~ beyond-target:warning
+#endif
+#if SURE
+    asm volatile("fence.proxy.async;" ::: "memory"); //~ beyond-target
+#endif
+#ifndef NDEBUG
+    asm volatile("fence.proxy.async;" ::: "memory"); //~ beyond-target
 #endif
 #if not (__CUDA_ARCH__ < 900)
     asm volatile("fence.proxy.async;" ::: "memory"); //~ beyond-target:warning
