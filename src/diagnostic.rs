@@ -34,6 +34,16 @@ pub enum Ptxas {
     Accepts,
 }
 
+impl Ptxas {
+    /// The word used in every output format.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Ptxas::Rejects => "rejects",
+            Ptxas::Accepts => "accepts",
+        }
+    }
+}
+
 /// The identity of a rule. One static value a rule; compared by name.
 #[derive(Debug)]
 pub struct Rule {

@@ -219,19 +219,17 @@ impl Demand {
 
 /// The condition of the preprocessor that holds for `target` and those that can do the same.
 fn condition(target: TargetId) -> String {
-    let name = target.name().trim_start_matches("sm_");
-    let number = name.trim_end_matches(['a', 'f']);
-    match name.strip_prefix(number) {
-        Some("a") => format!("defined(__CUDA_ARCH_FEAT_SM{number}_ALL)"),
-        Some("f") => format!("__CUDA_ARCH_FAMILY_SPECIFIC__ == {number}0"),
+    let number = target.number();
+    match target.letter() {
+        "a" => format!("defined(__CUDA_ARCH_FEAT_SM{number}_ALL)"),
+        "f" => format!("__CUDA_ARCH_FAMILY_SPECIFIC__ == {number}0"),
         _ => format!("__CUDA_ARCH__ >= {number}0"),
     }
 }
 
 /// The target that has what is needed and is nearest to the file's: of the same number, else the oldest.
 fn nearest_target(needs: Needs, given: TargetId) -> Option<TargetId> {
-    let number = given.name().trim_end_matches(['a', 'f']);
-    let same = |target: &TargetId| target.name().trim_end_matches(['a', 'f']) == number;
+    let same = |target: &TargetId| target.number() == given.number();
     needs.targets.iter().find(same).or_else(|| needs.targets.iter().next())
 }
 

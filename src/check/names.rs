@@ -28,7 +28,7 @@ static UNKNOWN_NAME: Rule = Rule {
     page: include_str!("unknown-name.md"),
 };
 
-static DUPLICATE_NAME: Rule = Rule {
+pub(super) static DUPLICATE_NAME: Rule = Rule {
     name: "duplicate-name",
     severity: Severity::Error,
     ptxas: Ptxas::Rejects,

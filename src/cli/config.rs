@@ -1,13 +1,13 @@
 //! Finds and reads `mbar.toml` for the files that are checked.
 
 use std::collections::HashMap;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 
-use super::complain;
 use super::input::{self, Input, InputError};
+use super::{complain, place};
 use crate::config::{self, Config, FILE_NAME, FileSettings};
 use crate::levels::Levels;
 
@@ -133,9 +133,7 @@ impl Configs {
             None => self.above(&folder),
         };
         let relative = match &found {
-            Found::One(placed) => {
-                relative(&placed.folder, &folder).join(path.file_name().unwrap_or_default())
-            }
+            Found::One(placed) => way(&placed.folder, &folder).join(path.file_name().unwrap_or_default()),
             Found::Nothing | Found::Broken => PathBuf::new(),
         };
         (found, relative)
@@ -163,7 +161,7 @@ impl Configs {
             }
             below.push(ancestor.to_path_buf());
             if ancestor.join(FILE_NAME).is_file() {
-                let name = relative(&self.here, ancestor).join(FILE_NAME);
+                let name = way(&self.here, ancestor).join(FILE_NAME);
                 found = self.read(ancestor.to_path_buf(), &name);
                 break;
             }
@@ -197,14 +195,8 @@ fn read(file: &Path) -> Result<Config, Vec<String>> {
 }
 
 /// The way from one folder to another; both as the system calls them.
-fn relative(from: &Path, to: &Path) -> PathBuf {
-    let mut from = from.components().peekable();
-    let mut to = to.components().peekable();
-    while from.peek().is_some() && from.peek() == to.peek() {
-        from.next();
-        to.next();
-    }
-    from.map(|_| Component::ParentDir).chain(to).collect()
+fn way(from: &Path, to: &Path) -> PathBuf {
+    place::relative(from, to).unwrap_or_else(|| to.to_path_buf())
 }
 
 #[cfg(test)]
@@ -215,9 +207,10 @@ mod tests {
 
     #[test]
     fn the_way_goes_up_and_down() {
-        for (from, to, way) in [("/a/b", "/a/b/c", "c"), ("/a/b", "/a", ".."), ("/a/b", "/a/c", "../c")] {
-            assert_eq!(relative(Path::new(from), Path::new(to)), Path::new(way));
+        for (from, to, expected) in [("/a/b", "/a/b/c", "c"), ("/a/b", "/a", ".."), ("/a/b", "/a/c", "../c")]
+        {
+            assert_eq!(way(Path::new(from), Path::new(to)), Path::new(expected));
         }
-        assert_eq!(relative(Path::new("/a"), Path::new("/a")), PathBuf::new());
+        assert_eq!(way(Path::new("/a"), Path::new("/a")), PathBuf::new());
     }
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::print;
 use crate::check;
 use crate::config::words;
-use crate::diagnostic::{Ptxas, Rule, Severity};
+use crate::diagnostic::{Rule, Severity};
 use crate::levels::{Level, Levels};
 
 /// How seriously rules are taken.
@@ -75,10 +75,7 @@ pub fn list(levels: &Levels) -> io::Result<()> {
     for rule in check::rules() {
         let own = (!check::is_on_demand(rule)).then_some(rule.severity);
         let level = levels.of(rule, own).map_or("allow", Severity::as_str);
-        let ptxas = match rule.ptxas {
-            Ptxas::Rejects => "rejects",
-            Ptxas::Accepts => "accepts",
-        };
+        let ptxas = rule.ptxas.as_str();
         text.push_str(&format!("{:<26} {level:<8} ptxas {ptxas}  {}\n", rule.name, rule.summary));
     }
     print(&text)

@@ -59,7 +59,7 @@ fn workspace() -> Option<PathBuf> {
 }
 
 /// `to` as seen from the folder `from`; both are absolute. Nothing leads from one drive to another.
-fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
+pub fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let (mut from, mut to) = (from.components().peekable(), to.components().peekable());
     let mut common = 0;
     while from.peek().is_some() && from.peek() == to.peek() {

@@ -3,7 +3,7 @@
 use super::opcode::Needs;
 use super::table::{
     Access, AddressSpec, Constants, Extent, GateId, Length, Op, Operand, Row, Shape, Slot, SpaceSpec,
-    SymbolSpec, TARGETS, TargetSet, TypeSpec, Value, ValueRange, Version,
+    SymbolSpec, TargetSet, TypeSpec, Value, ValueRange, Version,
 };
 
 /// A row the way the manual writes it: `mbarrier.arrive{.sem.scope}{.space}.b64 state, [bar]`.
@@ -113,7 +113,7 @@ pub fn needs(needs: Needs) -> String {
 
 /// The targets of a set in words; `None` for all.
 pub fn targets(set: TargetSet) -> Option<String> {
-    let all = TargetSet(u64::MAX >> (64 - TARGETS.len()));
+    let all = TargetSet::every();
     (set.and(all) != all).then(|| set.and(all).describe())
 }
 

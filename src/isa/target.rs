@@ -21,6 +21,16 @@ impl TargetId {
         TARGETS[self.0 as usize].since
     }
 
+    /// 90 of `sm_90a`.
+    pub fn number(self) -> u32 {
+        number_and_letter(self.name()).0
+    }
+
+    /// `a` of `sm_90a`; empty for a plain target.
+    pub fn letter(self) -> &'static str {
+        number_and_letter(self.name()).1
+    }
+
     /// Every target, oldest first.
     pub fn all() -> impl Iterator<Item = TargetId> {
         (0..TARGETS.len()).map(|i| TargetId(i as u8))
@@ -71,7 +81,25 @@ impl Toolkit {
     }
 }
 
+/// 90 and `a` of `sm_90a` or `90a`; 0 where there is no number.
+pub fn number_and_letter(name: &str) -> (u32, &str) {
+    let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    let letter = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    (number[..number.len() - letter.len()].parse().unwrap_or(0), letter)
+}
+
+impl FromIterator<TargetId> for TargetSet {
+    fn from_iter<I: IntoIterator<Item = TargetId>>(targets: I) -> TargetSet {
+        TargetSet(targets.into_iter().fold(0, |set, target| set | 1 << target.0))
+    }
+}
+
 impl TargetSet {
+    /// The targets that there are; [`TargetSet::ALL`] has room for others.
+    pub fn every() -> TargetSet {
+        TargetId::all().collect()
+    }
+
     /// The targets of the set, oldest first.
     pub fn iter(self) -> impl Iterator<Item = TargetId> {
         TargetId::all().filter(move |target| self.contains(*target))

@@ -19,7 +19,6 @@ pub mod variable;
 use std::ops::Range;
 
 use crate::isa::operand::Mismatch;
-use crate::isa::table::TARGETS;
 use crate::isa::{self, Arg, Form, Needs, RowMatch, TargetId, TargetSet, Version};
 use crate::source::Span;
 use crate::syntax::ast::{Component, ConstValue, Function, Instruction, Item, Module, StatementKind};
@@ -361,7 +360,7 @@ impl Header {
     pub fn targets(&self) -> TargetSet {
         match self.target {
             Some(target) => TargetSet(1 << target.0),
-            None => TargetSet((1 << TARGETS.len()) - 1),
+            None => TargetSet::every(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::baseline::Compared;
-use crate::diagnostic::{Diagnostic, Label, Ptxas, Severity};
+use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::isa::{Needs, TargetId, Version};
 use crate::source::{SourceFile, Span};
 
@@ -175,10 +175,7 @@ fn finding(file: &SourceFile, diagnostic: &Diagnostic) -> Finding {
     Finding {
         rule: diagnostic.rule.name,
         severity: diagnostic.severity.as_str(),
-        ptxas: match diagnostic.ptxas {
-            Ptxas::Rejects => "rejects",
-            Ptxas::Accepts => "accepts",
-        },
+        ptxas: diagnostic.ptxas.as_str(),
         message: diagnostic.message.clone(),
         file: file.name().to_string(),
         line: start.line,

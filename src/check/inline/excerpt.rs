@@ -1,6 +1,7 @@
 //! Parts of a text for readers: whether they are meant to be assembled.
 
 use crate::check::instruction::{UNKNOWN_INSTRUCTION, UNKNOWN_MODIFIER};
+use crate::check::names::DUPLICATE_NAME;
 use crate::diagnostic::{Diagnostic, Rule};
 use crate::isa::Mod;
 use crate::program::Program;
@@ -23,6 +24,6 @@ pub fn is_sketch(program: &Program, findings: &mut Vec<Diagnostic>) -> bool {
         let is_unknown = is(finding, &UNKNOWN_MODIFIER) || is(finding, &UNKNOWN_INSTRUCTION);
         is_text || is_unknown && is_placeholder(finding)
     });
-    findings.retain(|finding| finding.rule.name != "duplicate-name");
+    findings.retain(|finding| !is(finding, &DUPLICATE_NAME));
     is_sketch
 }

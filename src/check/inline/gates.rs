@@ -25,7 +25,7 @@ impl Meant {
     pub fn new(asked: Option<TargetId>, possible: TargetSet) -> Option<Meant> {
         match asked {
             Some(asked) => possible.contains(asked).then_some(Meant::Asked(asked)),
-            None if possible == target::every() => Some(Meant::Any),
+            None if possible == TargetSet::every() => Some(Meant::Any),
             None => Some(Meant::Among(possible)),
         }
     }
@@ -54,7 +54,8 @@ pub fn check(
         Meant::Asked(_) => gate::check(program, out),
         Meant::Any => {
             gate::check(program, out);
-            if needs.targets.and(target::every()) == TargetSet(0) && !target::every().iter().any(suits) {
+            if needs.targets.and(TargetSet::every()) == TargetSet(0) && !TargetSet::every().iter().any(suits)
+            {
                 out.extend(no_common_target(program));
             }
         }
@@ -66,7 +67,7 @@ pub fn check(
             let before = out.len();
             let suits_some = possible.iter().any(suits);
             let without_lowest =
-                target::every().iter().next().is_some_and(|oldest| possible.contains(oldest));
+                TargetSet::every().iter().next().is_some_and(|oldest| possible.contains(oldest));
             // Of an upper bound the newest target below it is worth a word.
             let best = if without_lowest { possible.iter().last() } else { lowest.iter().last() };
             let Some(best) = best else { return };
@@ -109,7 +110,7 @@ fn no_common_target(program: &Program) -> Option<Diagnostic> {
             Some((needs::of(program, routine, inst)?, program.syntax(routine, inst).opcode_span))
         })
         .collect();
-    let mut left = target::every();
+    let mut left = TargetSet::every();
     for (index, (needs, span)) in each.iter().enumerate() {
         let both = left.and(needs.targets);
         if both != TargetSet(0) {

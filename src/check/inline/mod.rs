@@ -125,7 +125,7 @@ impl File<'_> {
 
     fn possible(&mut self, guards: Vec<Guard>, arguments: &[String]) -> TargetSet {
         if guards.is_empty() && arguments.is_empty() {
-            return target::every();
+            return TargetSet::every();
         }
         let key = (guards, arguments.to_vec());
         if let Some(known) = self.possible.get(&key) {
@@ -188,7 +188,7 @@ fn requirements(source: &SourceFile, needs: &[Need]) -> Vec<Requirement> {
 /// What statements need together that may be compiled for different targets: a target will do if each
 /// statement that is compiled for it has what it needs there.
 fn needs_together(statements: &[Need]) -> Needs {
-    let (mut compiled, mut suiting) = (TargetSet(0), target::every());
+    let (mut compiled, mut suiting) = (TargetSet(0), TargetSet::every());
     let mut version = Version::NONE;
     for Need { needs, possible, .. } in statements {
         version = version.max(needs.version);
@@ -196,5 +196,5 @@ fn needs_together(statements: &[Need]) -> Needs {
         suiting = TargetSet(suiting.0 & (needs.targets.0 | !possible.0));
     }
     let targets = suiting.and(compiled);
-    Needs { version, targets: if targets == target::every() { TargetSet::ALL } else { targets } }
+    Needs { version, targets: if targets == TargetSet::every() { TargetSet::ALL } else { targets } }
 }

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::extract::condition::{Expression, Macros};
 use crate::extract::{Body, Guard, Host};
-use crate::isa::table::TARGETS;
+use crate::isa::target::number_and_letter;
 use crate::isa::{TargetId, TargetSet};
 
 /// Macros that say something about the target, by what they stand for.
@@ -62,33 +62,14 @@ impl<'a> Targets<'a> {
             guards.iter().all(|guard| macros.may_hold(*guard))
                 && arguments.iter().all(|name| macros.argument(name) != Some(false))
         };
-        let those = self.each.iter().filter(compiled).map(|macros| macros.target);
-        those.fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
+        self.each.iter().filter(compiled).map(|macros| macros.target).collect()
     }
 }
 
 /// The targets with the lowest number of the set, with every suffix that it has.
 pub fn lowest(possible: TargetSet) -> TargetSet {
-    let least = possible.iter().map(number).min();
-    let members = possible.iter().filter(|target| Some(number(*target)) == least);
-    members.fold(TargetSet(0), |set, target| TargetSet(set.0 | 1 << target.0))
-}
-
-/// Every target.
-pub fn every() -> TargetSet {
-    TargetSet((1 << TARGETS.len()) - 1)
-}
-
-/// 90 of `sm_90a`.
-fn number(target: TargetId) -> u32 {
-    digits(target.name()).0
-}
-
-/// 90 and `a` of `sm_90a`.
-fn digits(name: &str) -> (u32, &str) {
-    let number = name.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let suffix = number.trim_start_matches(|c: char| c.is_ascii_digit());
-    (number[..number.len() - suffix.len()].parse().unwrap_or(0), suffix)
+    let least = possible.iter().map(TargetId::number).min();
+    possible.iter().filter(|target| Some(target.number()) == least).collect()
 }
 
 /// Macros that are never defined where PTX is made: those of other GPUs.
@@ -157,11 +138,11 @@ impl ForTarget<'_> {
     }
 
     fn number(&self) -> i64 {
-        number(self.target).into()
+        self.target.number().into()
     }
 
     fn suffix(&self) -> &'static str {
-        digits(self.target.name()).1
+        self.target.letter()
     }
 
     /// Whether this is the target that `SM90_ALL` names.
@@ -258,7 +239,7 @@ impl ForTarget<'_> {
             return Some(false);
         }
         let (base, rest) = name.split_once("_SM_")?;
-        let (number, suffix) = digits(rest);
+        let (number, suffix) = number_and_letter(rest);
         let number = i64::from(number);
         match base {
             "NV_PROVIDES" => Some(self.number() >= number),

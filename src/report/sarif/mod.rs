@@ -14,7 +14,7 @@ use self::document::{
 };
 use super::remarks;
 use crate::baseline::LineText;
-use crate::diagnostic::{Applicability, Diagnostic, Fix, Ptxas, Rule, Severity};
+use crate::diagnostic::{Applicability, Diagnostic, Fix, Rule, Severity};
 use crate::source::{LineColumn, SourceFile, Span};
 
 const SCHEMA: &str =
@@ -130,12 +130,7 @@ fn result(place: &Place<'_>, diagnostic: &Diagnostic, fingerprint: String) -> Re
         related_locations: related.collect(),
         fixes: diagnostic.fixes.iter().map(|fix| correction(place, fix)).collect(),
         partial_fingerprints: BTreeMap::from([("mbarLineText/v1", fingerprint)]),
-        properties: ResultProperties {
-            ptxas: match diagnostic.ptxas {
-                Ptxas::Rejects => "rejects",
-                Ptxas::Accepts => "accepts",
-            },
-        },
+        properties: ResultProperties { ptxas: diagnostic.ptxas.as_str() },
     }
 }
 
